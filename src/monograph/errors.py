@@ -5,7 +5,7 @@ The class hierarchy::
     MonographError
     ├── FileError            the .mono file itself
     │   ├── NotAMonograph    not a Monograph file, or missing
-    │   ├── WrongKey         encrypted with another key, or not encrypted
+    │   ├── WrongKey         does not open with the given key, or is not encrypted
     │   ├── NewerFormat      written by a later version of Monograph
     │   ├── DamagedFile      truncated or corrupt
     │   ├── ReadOnlyFile     a write to a file that cannot be written
@@ -21,27 +21,27 @@ The class hierarchy::
     │   │   └── ReaderMissing    the reader of its format is not installed
     │   ├── SourceDamaged    its bytes are corrupt or malicious
     │   ├── SourceLocked     it is encrypted
-    │   ├── SourceTooSlow    reading it took too long, or too much memory
-    │   └── SourceTooLarge   above a limit
+    │   ├── SourceTooSlow    took too much time or memory to read
+    │   └── SourceTooLarge   above a limit on its bytes, characters, values, parts or pixels
     ├── InputError           an invalid value given by the caller
     │   ├── InvalidFilter    a `where` that cannot be understood
     │   ├── InvalidDocument  a document, passage or vector that cannot be stored
-    │   ├── NameTaken        a file of that name exists already
-    │   ├── NotOnShelf       an operation that files have and shelves lack
-    │   ├── OutsideView      an operation that views lack, or a document outside the view
-    │   └── NotFound         an id that the file does not contain
+    │   ├── NameTaken        an uploaded file has the name of an existing file
+    │   ├── NotOnShelf       an operation that works on a file, but not on a shelf
+    │   ├── OutsideView      an operation that does not work on a view, or would affect documents outside it
+    │   └── NotFound         nothing has the given id or name
     ├── ShelfError           the storage of a shelf
-    │   ├── ShelfConflict    another writer has published a version, or is writing
+    │   ├── ShelfConflict    another process published a version or removed objects during a write
     │   ├── ShelfUnreachable the storage did not answer, or denied access
     │   ├── ShardLost        a shard cannot be read in time, or at all
     │   ├── ObjectMissing    an object that should exist does not
-    │   └── ObjectDamaged    an object whose bytes do not match its name, or an invalid manifest
+    │   └── ObjectDamaged    an object with other bytes than its name says, or an invalid manifest
     ├── OutOfMemory          the operation needs more memory than there is
     └── ModelError           a model that is plugged in
         ├── MissingExtra     an optional dependency is not installed
         ├── ModelUnavailable a model that could not be loaded, or did not answer
-        │   └── UnknownModel     a text that names no kind of model; an InputError as well
-        ├── ModelUntrusted   the file names a model that it is not allowed to open
+        │   └── UnknownModel     a model's spec is invalid (this is also an InputError)
+        ├── ModelUntrusted   the file names a model whose address is not trusted
         └── ModelMismatch    the file was built with another model
 
 A :class:`SourceError` never stops the sync of a folder: it becomes one :class:`~monograph.values.Problem` in the
@@ -54,7 +54,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 OF_A_MODEL = "raised by the model "
-"""Beginning of the note that :func:`calling_model` adds to an error. The key of the model follows."""
+"""Beginning of the note that :func:`calling_model` adds to an error. The rest of the note is the key of the model."""
 
 
 class MonographError(Exception):
@@ -84,7 +84,7 @@ class NotAMonograph(FileError):
 
 
 class WrongKey(FileError):
-    """The file is encrypted with another key than the one given, or is not encrypted."""
+    """The given key does not open the file, or a key was given for a file that is not encrypted."""
 
 
 class NewerFormat(FileError):
@@ -104,7 +104,7 @@ class BusyFile(FileError):
 
 
 class StorageFull(FileError):
-    """The disk is full, or a quota or limit is reached. Transactions committed before are safe."""
+    """The disk is full, or a quota or size limit is reached. Transactions committed before the error are safe."""
 
 
 class ReplacedFile(FileError):
@@ -168,7 +168,7 @@ class SourceTooLarge(SourceError):
 
 
 class OutOfMemory(MonographError, MemoryError):
-    """The operation needs more memory than there is. Transactions committed before are safe."""
+    """The operation needs more memory than there is. Transactions committed before the error are safe."""
 
 
 class InputError(MonographError):
@@ -192,11 +192,11 @@ class InvalidDocument(InputError):
 
 
 class NameTaken(InputError):
-    """A file of that name exists already."""
+    """An uploaded file has the name of a file that exists already."""
 
 
 class NotFound(InputError):
-    """The file does not contain the id."""
+    """No document, chunk, entity or other item has the given id or name."""
 
 
 class ShelfError(MonographError):
@@ -204,7 +204,10 @@ class ShelfError(MonographError):
 
 
 class ShelfConflict(ShelfError):
-    """Another writer has published a version of the shelf in the meantime, or is writing now."""
+    """Another process changed the shelf while a new version was written.
+
+    The other process published a version, or removed objects (stored files) that the new version needs.
+    """
 
 
 class ShelfUnreachable(ShelfError):
@@ -216,11 +219,15 @@ class ShardLost(ShelfError):
 
 
 class ObjectMissing(ShelfError):
-    """An object of a shelf does not exist."""
+    """An object of a shelf (a stored file, such as a shard) does not exist."""
 
 
 class ObjectDamaged(ShelfError):
-    """The bytes of an object of a shelf do not match its name, or its manifest is invalid."""
+    """An object or the manifest of a shelf is damaged.
+
+    An object is a stored file, such as a shard. It is damaged if its bytes do not have the digest that is its name. The
+    manifest is the list of a version's objects.
+    """
 
 
 class ModelError(MonographError):
@@ -234,8 +241,8 @@ class MissingExtra(ModelError):
 class ModelUnavailable(ModelError):
     """A model could not be loaded, or did not answer.
 
-    ``status`` is the HTTP status with which the model's server refused the request; 0 for any other cause. ``reply`` is
-    the beginning of the body of that response.
+    ``status`` is the HTTP status of the response with which the model's server refused the request. It is 0 if there
+    was no such response. ``reply`` is the beginning of the response's body.
     """
 
     status: int = 0
@@ -243,11 +250,11 @@ class ModelUnavailable(ModelError):
 
 
 class UnknownModel(ModelUnavailable, InputError):
-    """The text given as a model's name (spec) names no known kind of model."""
+    """A model's spec (the text that says which model to load) names no known kind of model, or has the wrong form."""
 
 
 class ModelUntrusted(ModelError):
-    """The file names a model (a server, folder or hub name) that it is not allowed to open. It was not opened."""
+    """The file names a model whose server, folder, hub or package is not trusted. The model was not opened."""
 
 
 class ModelMismatch(ModelError):
@@ -256,9 +263,10 @@ class ModelMismatch(ModelError):
 
 @contextmanager
 def calling_model(key: str) -> Iterator[None]:
-    """Add a note with the model's key to any error raised in the block.
+    """Add a note with the model's key to any error that is raised inside the ``with`` statement.
 
-    The note keeps the error from being reported as an error of the file.
+    The note says that the model raised the error. Without it, a decoding error could be reported as damage of the .mono
+    file.
     """
     try:
         yield

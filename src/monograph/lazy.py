@@ -30,7 +30,10 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str]
 
 @contextmanager
 def requires(framework: str, extra: str, package: str) -> Iterator[None]:
-    """Raise MissingExtra, with the name of the extra, if an import in the block fails for lack of ``framework``."""
+    """Raise MissingExtra if an import within the ``with`` block fails because ``framework`` is not installed.
+
+    ``package`` is the package of Monograph that needs the framework. The hint of the error names the ``extra``.
+    """
     try:
         yield
     except ImportError as error:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from monograph.errors import InputError
 
 LEAST_TOKEN = 16
-"""Minimum number of characters of a token."""
+"""Minimum number of characters of the secret token that gives access to a server."""
 
 SAFE = ("GET", "HEAD")
 """HTTP methods that change no data."""
@@ -55,7 +55,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def address_of(listening: socket.socket) -> str:
-    """Return the URL of a listening socket: ``http://127.0.0.1:8765``."""
+    """Return the URL of a listening socket, such as ``http://127.0.0.1:8765``."""
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
@@ -90,7 +90,10 @@ class Credentials:
 
     @property
     def hosts(self) -> frozenset[str]:
-        """Allowed values of the ``Host`` header: the names of this machine with the server's port."""
+        """Allowed values of the ``Host`` header: ``127.0.0.1``, ``localhost`` and ``[::1]``, each with the port.
+
+        If the port is 80, the three names without a port are allowed too.
+        """
         names = ("127.0.0.1", "localhost", "[::1]")
         return frozenset(f"{name}:{self.port}" for name in names) | (frozenset(names) if self.port == 80 else set())
 
@@ -121,10 +124,13 @@ class Refusal:
 class GuardedApp:
     """ASGI application that checks each request and refuses it if a check fails.
 
-    A request must have the token, must be for this machine, and must not come from another site. With ``cookies``, the
-    cookie is accepted instead of the token, as for a page in a browser. ``is_open`` is called with the method and the
-    path of a request. It returns whether the request needs neither token nor cookie, because its answer contains
-    nothing from a Monograph file.
+    A request must contain the token, its ``Host`` header must name this server (:attr:`Credentials.hosts`), and it must
+    not come from another web site.
+
+    If ``cookies`` is True, a request may contain the cookie instead of the token. Browsers use the cookie.
+
+    ``is_open`` is called with the method and the path of a request. It returns True if the request needs neither token
+    nor cookie, because the answer contains no data of a Monograph file.
     """
 
     def __init__(

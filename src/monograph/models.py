@@ -12,15 +12,17 @@ from monograph.values import Chunk, Extraction, Float32, Float64, SummaryText, a
 TextKind: TypeAlias = Literal["document", "query"]
 
 Allow: TypeAlias = Callable[[str], None]
-"""Function that a loader calls with an address before a model that is loaded from a spec opens the address.
+"""Function that gives or refuses permission to open an address: a server's URL, a folder, a package or a page of a hub.
 
-It raises if the address is not allowed.
+The loader of a model calls the function with the address before the model opens it. To refuse, the function raises an
+error.
 """
 
 Trusted: TypeAlias = Collection[str] | Callable[[str, str], bool]
-"""Addresses that the models named in a file may open.
+"""Permission for the models that a file names: the addresses (URLs, folders, packages, hub pages) to open.
 
-It is a collection of addresses, or a predicate that gets the file's id and an address.
+It is a collection of addresses, or a function. The function gets the file's id and an address, and returns whether the
+model may open the address.
 """
 
 
@@ -31,20 +33,21 @@ class Keyed(Protocol):
     def key(self) -> str:
         """Name of the model, including every setting that changes its output.
 
-        It is part of the memo key of each output.
+        The memo stores each output of the model under a hash that includes this name.
         """
         ...
 
 
 class Specified(Keyed, Protocol):
-    """Model with a key, and with a spec from which a file loads the model again.
+    """Model with a key, and with a spec: a text from which Monograph can load the model again.
 
-    The spec of your own model may be any text.
+    The spec of your own model may be any text. Monograph cannot load your model from this text, so pass the model
+    each time you open the file.
     """
 
     @property
     def spec(self) -> str:
-        """Text that names the model: ``static``, ``onnx:/path/to/folder``. Files store it to load the model."""
+        """Text that names the model, such as ``static`` or ``onnx:/path/to/folder``. A file stores this text."""
         ...
 
 
@@ -52,15 +55,16 @@ class Specified(Keyed, Protocol):
 class Embedder(Specified, Protocol):
     """Model that turns texts into vectors.
 
-    :func:`monograph.derive.loading.load_embedder` loads an embedder from its ``spec``, so that the command line can
-    open a file.
+    :func:`monograph.derive.loading.load_embedder` loads an embedder from its ``spec``. So the command line can use the
+    embedder that a file names.
 
     Two attributes are optional:
 
-    - ``contextual``: set it to True if the embedder reads words in their context, as transformers do. Graph searches
-      then embed three more texts, and find more (:func:`monograph.search.graph.feedback`).
-    - ``paid``: set it to True if the embedder may cost money for every text. Its vectors are then stored in the memo a
-      few texts at a time, and prices are computed without calling it.
+    - ``contextual``: set it to True if the embedder reads words in their context, as transformers do. Each graph search
+      then also embeds the question together with the beginning of each of the three best chunks, and ranks chunks by
+      these vectors too (:func:`monograph.search.graph.feedback`).
+    - ``paid``: set it to True if each text may cost money. Vectors are then stored after every 32 texts: a crash
+      loses at most 32 paid vectors. An estimate of a write's cost then also counts the names to embed.
     """
 
     @property
@@ -101,7 +105,7 @@ class LearnsDimension(Protocol):
     """Embedder that learns the dimension of its vectors from the first vector that it returns."""
 
     def expect(self, dimension: int) -> None:
-        """Accept only vectors of this dimension from now on. It is the dimension of the vectors stored in the file."""
+        """Accept only vectors of ``dimension`` values from now on: the dimension of the vectors stored in the file."""
         ...
 
 

@@ -1,4 +1,7 @@
-"""Model calls that are not in a file's ledger yet: their number, and the tokens that the models read and wrote."""
+"""Counting of model calls, and of the tokens that the models read and wrote, until a file's ledger has them.
+
+The ledger is the table ``costs`` of a file: numbers of calls and tokens by day, model and purpose.
+"""
 
 from __future__ import annotations
 
@@ -43,14 +46,17 @@ class CallCounts:
 
 
 class CallCounter:
-    """Counter of model calls for a file that are not in the file's ledger yet. Safe for use by many threads."""
+    """Counter of the model calls for one file, until they are written to the file's ledger.
+
+    Safe for use by many threads.
+    """
 
     def __init__(self) -> None:
         self.spent: dict[CallKey, CallCounts] = {}
         self._lock = threading.Lock()
 
     def add(self, asked: CallKey, spent: CallCounts) -> None:
-        """Add calls and tokens to those counted for a key."""
+        """Add numbers of calls and tokens to the counts of a key."""
         with self._lock:
             self.spent[asked] = self.spent.get(asked, CallCounts()) + spent
 
@@ -84,9 +90,9 @@ def note(purpose: Purpose, model: str, tokens_in: int = 0, tokens_out: int = 0) 
 
 
 def count_while_iterating(noted: CallCounter, pieces: Iterator[T]) -> Iterator[T]:
-    """Yield the items of an iterator, and count in ``noted`` the model calls that producing the items takes.
+    """Yield the items of an iterator, and count the model calls that the iterator makes, in the counter ``noted``.
 
-    Calls that the caller makes between the items are not counted in ``noted``.
+    Model calls that the caller makes between two items are not counted in ``noted``.
     """
     context = copy_context()
     context.run(NOTED.set, noted)

@@ -1,9 +1,11 @@
-"""Spans and metrics for OpenTelemetry, if the program has loaded it. Otherwise nothing is recorded, at no cost.
+"""Spans and metrics for OpenTelemetry.
 
-Only OpenTelemetry's API is used, and only after the program itself has imported it. If no provider is set up, nothing
-is recorded. Prompts and answers are recorded only if ``OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`` is
-``true``, as in other instrumentation of models. Error messages may quote prompts and answers. They are recorded under
-the same condition.
+Nothing is recorded unless the program itself has imported OpenTelemetry's API and set up a provider. Monograph never
+imports the API. While the API is not imported, telemetry costs nothing.
+
+Prompts and answers are recorded only if the environment variable
+``OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`` is ``true``. Other instrumentation of language models uses the
+same variable. Error messages can quote prompts and answers, so they are recorded only if the variable is ``true``, too.
 """
 
 from __future__ import annotations
@@ -48,12 +50,15 @@ class Span:
             self.otel_span.set_attributes(attributes)
 
     def text(self, name: str, value: str) -> None:
-        """Add a text that a user wrote or read to the span. Do nothing if such texts may not be recorded."""
+        """Add an attribute to the span: a text that a user wrote or read, such as a prompt or an answer.
+
+        If such texts may not be recorded (:func:`captures`), do nothing.
+        """
         if self.otel_span is not None and self.otel_span.is_recording() and captures():
             self.otel_span.set_attribute(name, value)
 
     def fail(self, error: BaseException) -> None:
-        """Mark the work as failed. The type of the error is recorded."""
+        """Mark the work as failed, and record the type of the error. The message is recorded if :func:`captures`."""
         if self.otel_span is not None and self.otel_span.is_recording():
             trace = sys.modules["opentelemetry.trace"]
             message = str(error) if captures() else None
@@ -72,8 +77,8 @@ def captures() -> bool:
 def span(name: str, attributes: Attributes = NONE, *, holds: bool = True) -> AbstractContextManager[Span]:
     """Return a context manager that records a period of work as a span with this name and these attributes.
 
-    With ``holds``, spans that begin in this thread before the period ends become children of this span. Without it,
-    they do not. That is for a generator that yields pieces, because its caller does other work between the pieces.
+    With ``holds``, spans that begin in this thread during the period become children of this span. Set ``holds`` to
+    False in a generator: its caller does other work between the pieces that the generator yields.
     """
     if "opentelemetry.trace" not in sys.modules or (tracer := _get_provider("trace", "get_tracer")) is None:
         return _NO_SPAN
@@ -147,7 +152,11 @@ def _get_instrument(kind: str, name: str, unit: str, bounds: tuple[float, ...] =
 
 
 def _get_provider(part: str, maker: str) -> Any:
-    """Return OpenTelemetry's tracer or meter, or None if OpenTelemetry is not loaded."""
+    """Return OpenTelemetry's tracer or meter for Monograph, or None if OpenTelemetry is not loaded.
+
+    ``part`` is the module of OpenTelemetry: ``trace`` or ``metrics``. ``maker`` is the module's function that returns
+    the object: ``get_tracer`` or ``get_meter``.
+    """
     if maker not in _created:
         # Another thread may be importing the module: the function may not be there yet.
         make = getattr(sys.modules.get(f"opentelemetry.{part}"), maker, None)

@@ -67,8 +67,9 @@ class Comparison:
     """Comparison of one key with a value.
 
     ``value`` is a tuple of scalars for the operators ``in``, ``nin``, ``any`` and ``all``, otherwise a scalar. For the
-    key ``$date``, it is a number of seconds since 1970. ``>=`` and ``>`` compare it with the last second that the
-    document may be from, ``<=`` and ``<`` with the first such second.
+    key ``$date``, ``value`` is a number of seconds since 1970. The date of a document is a span, from the first to the
+    last second that it may mean. ``>=`` and ``>`` compare the last second of the span with ``value``; ``<=`` and ``<``
+    compare the first second.
     """
 
     key: str
@@ -97,9 +98,9 @@ def parse(where: Mapping[str, Any] | None) -> Condition | None:
 
 
 def keys_of(where: Mapping[str, Any] | None) -> list[str]:
-    """Return the metadata keys that a ``where`` names, without repeats and without ``$`` fields.
+    """Return the metadata keys that a ``where`` names, without repeats. Fields such as ``$uri`` are left out.
 
-    Raises as :func:`parse`.
+    Raises InvalidFilter if the ``where`` cannot be parsed: see :func:`parse`.
     """
     keys: dict[str, None] = {}
     waiting = [] if (condition := parse(where)) is None else [condition]
@@ -191,9 +192,9 @@ def _make_date_condition(operator: Operator, value: Any) -> Condition:
 
 
 def time_of(moment: Moment, name: str) -> TimeSpan:
-    """Return the span of seconds that a moment may mean.
+    """Return the span of seconds that a moment may mean. A day, for example, is a span of 86,400 seconds.
 
-    Raises InputError if it is not a time. The message calls the value ``name``.
+    Raises InputError if ``moment`` is not a time. The error message uses ``name`` as the name of the parameter.
     """
     if isinstance(moment, datetime):
         aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
@@ -272,10 +273,11 @@ def _normalise_value(value: Any) -> Any:
 
 
 def exact_values(condition: Condition) -> dict[str, Scalar]:
-    """Return the value that a condition requires of each key. All its parts must be ``==`` on metadata keys.
+    """Return the value that a condition requires of each metadata key.
 
-    Raises OutsideView if the condition has another operator, compares a key with null, names a ``$`` field, or requires
-    two values of one key.
+    The condition must be one comparison with ``==``, or several of them combined by ``and``. Raises OutsideView if the
+    condition has another operator, compares a key with null, names a field such as ``$uri``, or requires two values of
+    one key.
     """
     parts = [condition]
     while any(isinstance(part, Combination) and part.combiner == "and" for part in parts):

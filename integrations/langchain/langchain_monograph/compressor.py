@@ -15,16 +15,16 @@ from monograph_tools import SPANS, reduce_texts
 
 
 class SCRCompressor(OverFile, BaseDocumentCompressor, extra="forbid"):
-    """Reduces documents to the sentences that a question needs, and ranks the documents that answer it best first.
+    """Reduces documents to the sentences that a question needs. Documents with the best sentences come first.
 
     The documents can come from any retriever. Each returned document has the id and metadata of the given document, and
-    its sentences are verbatim. Its metadata key ``monograph_spans`` has the start and end of each kept part in the
-    given text. The given documents are not modified. Documents without text come last. No model is called. The file is
-    read only to get the frequencies of words; with a ``collection``, they are still those of the whole file.
+    its sentences are verbatim. Its metadata key ``monograph_spans`` has the [start, end] of each kept part in the given
+    text. The given documents are not modified. Documents without text come last. No model is called. The file is needed
+    only for its word frequencies. Even with a ``collection``, the words of the whole file are counted.
     """
 
     cut: float = DEFAULT_CUT
-    """Approximate share of the tokens to remove, 0 to 1. The default is that of the MobileRAG paper, on SQuAD."""
+    """Approximate share of the tokens to remove, 0 to 1. The default is the share that MobileRAG removes on SQuAD."""
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None

@@ -19,8 +19,8 @@ class MonographLoader(BaseLoader):
     Parameters
     ----------
     monograph:
-        Path of a file or address of a shelf, which is open only while documents are loaded; or an open file, store or
-        shelf, which stays open.
+        Path of a file, address of a shelf, or an open file, shelf or ``EcoVectorStore``. A path or an address is open
+        only while documents are loaded. An open object stays open.
     names:
         Ids or uris of documents; None for all documents.
     key:

@@ -1,4 +1,4 @@
-"""Conversion of LangChain documents to passages, and back."""
+"""Conversion of LangChain documents to documents of Monograph, and of stored chunks and hits to LangChain documents."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def _plain(value: Any) -> Any:
 def store_documents(
     archive: Archive, documents: Sequence[Document], ids: Sequence[str | None] | None = None
 ) -> list[str]:
-    """Store documents, and return their ids, in order.
+    """Store documents, and return their ids in the order of the documents.
 
-    The id of a document is the one in ``ids``; if that is missing, the document's own id; if it has none, a new UUID.
+    ``ids`` has one id for each document. If an id is None or empty, the document's own id is used, or else a new UUID.
     Raises InputError if the numbers of ids and documents differ.
     """
     if ids is not None and len(ids) != len(documents):
@@ -70,11 +70,17 @@ def _as_passage(document: Document, identifier: str) -> library.Document:
 
 
 def as_document(found: Hit | StoredChunk) -> Document:
-    """Convert a stored chunk or a hit (a chunk or a summary) to a LangChain document that does not depend on the query.
+    """Convert a stored chunk or a hit (a chunk or a summary) to a LangChain document, the same for every query.
 
-    A chunk that was stored from LangChain is returned as it was stored. For other chunks, metadata are added: ``title``
-    and ``source`` (the uri) if the chunk's document has them, and the id of this document and the span of the chunk
-    under keys that begin with ``monograph_``. Stored metadata of the same key are kept.
+    A chunk that was stored through LangChain is returned as it was stored. Other chunks get these metadata, unless
+    their stored metadata have the key already:
+
+    - ``title`` and ``source``: title and uri of the chunk's document, if it has them
+    - ``monograph_document_id``: id of the chunk's document
+    - ``monograph_start`` and ``monograph_end``: the chunk is ``text[start:end]`` of its document
+
+    A summary has the metadata ``monograph_layer`` (its layer in the tree) and ``monograph_chunks`` (ids of the chunks
+    under it).
     """
     summary = getattr(found, "summary", None)
     if summary is not None:
@@ -94,10 +100,10 @@ def as_document(found: Hit | StoredChunk) -> Document:
 
 
 def accepted(k: int, accepts: Callable[[Found], bool], search: Callable[[int], list[Found]], limit: int) -> list[Found]:
-    """Return the k best results of a search that ``accepts`` accepts; fewer if there are not so many.
+    """Return the first k results of a search for which ``accepts`` returns True, or all if there are fewer.
 
-    ``search`` is called with the number of results to return. This number is raised until k results are accepted, the
-    search has no further results, or ``limit`` is reached.
+    ``search`` is called with the number of results to return: ``limit`` at first. The number is multiplied by 4 until k
+    results are accepted, or the search returns fewer results than this number.
     """
     while k > 0:
         found = search(limit)

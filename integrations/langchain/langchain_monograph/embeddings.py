@@ -1,4 +1,4 @@
-"""Adapters of embedding models: LangChain's for a .mono file, and a file's embedder for LangChain."""
+"""Adapters of embedding models: LangChain embeddings for use in Monograph, and Monograph embedders for LangChain."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from monograph.models import Embedder
 from monograph_tools import BorrowedEmbedder, require_vectors
 
 _MODEL = ("model", "model_name", "model_id", "repo_id", "deployment")
-"""Names of the attributes that have the name of the model in LangChain's embeddings classes."""
+"""Attributes in which LangChain's embeddings classes keep the name of their model. The first that has text is used."""
 
 
 class LangChainEmbedder(BorrowedEmbedder):
@@ -19,12 +19,12 @@ class LangChainEmbedder(BorrowedEmbedder):
     embeddings:
         Any embeddings of LangChain.
     name:
-        Text that identifies the model and every setting that changes its vectors. The default is the class of the
-        embeddings and the name of their model, or their module and class if the model has no name. For
-        ``CacheBackedEmbeddings``, the default is the name of their underlying embeddings. Pass a name if two models of
-        one class differ in another setting.
+        Text that identifies the model and every setting that changes its vectors. The default is the name of the class
+        and the name of the model. If the model has no name, the default is the module and the class. For
+        ``CacheBackedEmbeddings``, the default is that of the embeddings that they wrap. Pass a name if two models have
+        the same default name, but differ in another setting.
     dimension:
-        Length of its vectors. If None, it is measured by embedding one word.
+        Length of the vectors. If None, it is measured by embedding one word.
     """
 
     def __init__(self, embeddings: Embeddings, name: str = "", dimension: int | None = None) -> None:
@@ -63,7 +63,7 @@ class MonographEmbeddings(Embeddings):
     Raises
     ------
     InputError
-        If the file's vectors are given by the caller, so that its embedder computes none.
+        If the embedder computes no vectors, because the caller gives all vectors of its file.
     """
 
     def __init__(self, embedder: Embedder) -> None:

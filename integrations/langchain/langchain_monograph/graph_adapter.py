@@ -1,4 +1,4 @@
-"""Adapter for langchain-graph-retriever: edges along metadata, ids, and entities of the file's graph."""
+"""Adapter for langchain-graph-retriever: edges join documents by metadata, ids, or entities of the file's graph."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from langchain_monograph.vectorstores import EcoVectorStore
 from monograph_tools import build_graph
 
 ENTITIES = "monograph_entities"
-"""Metadata key of a document's entities. An edge from this key to itself joins documents that name the same entity."""
+"""Metadata key of a document's entities. The edge ``(ENTITIES, ENTITIES)`` joins documents that share an entity."""
 
 _COMBINERS = ("and", "or", "not", "$and", "$or", "$not")
 _NAMED = 1_000
@@ -34,18 +34,23 @@ _NAMED = 1_000
 class MonographAdapter(Adapter):
     """Lets ``GraphRetriever`` traverse an ``EcoVectorStore``: ``GraphRetriever(store=MonographAdapter(store), …)``.
 
-    In a filter, a value matches metadata that equal it, and lists in metadata that contain it, as in
-    langchain-graph-retriever. A mapping of operators, such as ``{">=": 2020}``, is a ``where`` filter of Monograph. A
-    key with a dot, such as ``a.b``, also matches the key ``b`` of a mapping under the key ``a``; such keys are checked
-    in Python, on all documents that match the rest of the filter. A list as a value raises InvalidFilter.
+    In a filter, each metadata key has one of these conditions:
+
+    - A single value matches a document whose metadata have an equal value under the key, or a list that contains the
+      value. This is the rule of langchain-graph-retriever.
+    - A mapping of operators, such as ``{">=": 2020}``, is a ``where`` filter of Monograph.
+    - A list is refused: it raises InvalidFilter.
+
+    A key with a dot, such as ``a.b``, also matches the key ``b`` of a mapping under the key ``a``. Such keys are
+    checked in Python, on the documents that match the rest of the filter.
 
     Parameters
     ----------
     store:
         The store, which the caller closes.
     entities:
-        Whether to add the entities that the chunks of each document name to its metadata, as ``monograph_entities``.
-        The entities come from the file's graph, which is built here if the file has none.
+        Whether each document gets the metadata key ``monograph_entities``: the names of at most 50 entities that its
+        chunks name. The entities come from the file's graph. If the file has no graph, the graph is built here.
     """
 
     def __init__(self, store: EcoVectorStore, entities: bool = False) -> None:
@@ -77,9 +82,9 @@ class MonographAdapter(Adapter):
         return self._contents([document.id for document in documents if document.id is not None])
 
     def get(self, ids: Sequence[str], filter: dict[str, Any] | None = None) -> list[Content]:
-        """Return the stored documents that have one of these ids and match the filter, each once.
+        """Return the stored documents that have one of these ids and match the filter, in the order of the ids.
 
-        Raises as ``search``.
+        An id that is given twice counts once. Raises InvalidFilter if the filter cannot be understood.
         """
         where, meets = self._split_filter(filter)
         return self._contents(list(dict.fromkeys(ids)), where, meets)
@@ -142,7 +147,7 @@ _MISSING = object()
 
 
 class _EdgeFilter(dict[str, Any]):
-    """A filter of metadata, with an edge in addition: results must be reached along this edge."""
+    """Metadata filter with an edge: matching documents also have the edge's value under the edge's incoming key."""
 
     def __init__(self, conditions: Mapping[str, Any], edge: MetadataEdge) -> None:
         super().__init__(conditions)

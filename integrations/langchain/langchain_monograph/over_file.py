@@ -1,4 +1,4 @@
-"""Base classes of components over a .mono file: they hold the file, and serialize it with the component."""
+"""Base classes of components over a .mono file: they open and close the file, and are serialized with its path."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class FileFields(ClosesFile, BaseModel):
     @field_validator("monograph", mode="before")
     @classmethod
     def _as_archive(cls, given: Any) -> Any:
-        """Convert the field ``monograph``: a store to its archive, and a string to a path."""
+        """Convert ``monograph``: a store to its open file or shelf, and a string to a path unless it is an address."""
         return Path(given) if isinstance(given, str) and "://" not in given else archive_of(given)
 
     @property
@@ -71,7 +71,11 @@ class OverFile(FileFields, Serializable):
 
     @property
     def lc_secrets(self) -> dict[str, str]:
-        """{name of the field: environment variable} for the key: the variable has it when ``loads`` is called."""
+        """Names of secrets by field: ``loads`` sets the field ``key`` to the secret ``MONOGRAPH_KEY``.
+
+        ``loads`` gets the secret from its argument ``secrets_map``. With ``secrets_from_env=True``, it also looks for
+        an environment variable of this name.
+        """
         return {"key": "MONOGRAPH_KEY"}
 
     @property

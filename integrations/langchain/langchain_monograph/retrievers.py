@@ -27,7 +27,8 @@ from monograph_tools import build_graph, in_thread, to_write, warn_of_problems
 SEARCH_EVENT = "monograph_search"
 """Name of the custom event of LangChain that each search sends.
 
-The event has the query, and for each hit its id, its relevance (0 to 1, descending), its own score and its explanation.
+The event has the query and, for each hit, its ``id``, ``relevance`` (0 to 1, descending), ``score`` (by the formula of
+the search mode) and ``explanation``.
 """
 
 
@@ -42,13 +43,15 @@ class FileRetriever(OverFile, BaseRetriever, extra="forbid"):
 
     - ``title``: title of the document, if it has one
     - ``source``: uri of the document, if it has one; to filter by uri, pass ``{"$uri": …}``
-    - ``monograph_document_id``, ``monograph_start``, ``monograph_end``: id of the document, and first and last
-      character of the chunk in it. Documents that were stored through LangChain consist of one chunk and have none of
-      these keys.
+    - ``monograph_document_id``: id of the document
+    - ``monograph_start``, ``monograph_end``: the chunk is ``text[start:end]`` of the document
+
+    A document that was stored through LangChain consists of one chunk. It does not get the keys that begin with
+    ``monograph_``.
 
     Scores and explanations are not in the document but in LangChain's custom event ``monograph_search``, which
     callbacks and ``astream_events`` receive. The event has the query and, for each hit, its ``id``, ``relevance`` (0 to
-    1, descending), ``score`` (of the search mode) and ``explanation``.
+    1, descending), ``score`` (by the formula of the search mode) and ``explanation``.
     """
 
     k: int = 5
@@ -64,13 +67,19 @@ class FileRetriever(OverFile, BaseRetriever, extra="forbid"):
     None: the file's own embedder. Raises ModelMismatch if the file's vectors are of another embedder.
     """
     as_of: str | None = None
-    """Search the file as it was at the end of this moment, if it keeps history: see ``Monograph.as_of``."""
+    """Time in ISO 8601: search the file as it was then. ``2026-03-01`` means the end of this day. None: as it is now.
+
+    The file must keep history: see ``Monograph.as_of``.
+    """
     reranker: str | Reranker | None = None
-    """Reranker of the first 30 hits, or its spec as a string; None for the reranker that the file was opened with."""
+    """Reranker of the first 30 hits: an object, or a string that names one, such as ``onnx:FOLDER``.
+
+    None: the reranker that the file was opened with.
+    """
 
     @property
     def lc_attributes(self) -> dict[str, Any]:
-        """Fields to serialize: the file by its path or address, and the reranker by its spec."""
+        """Fields to serialize: the path or address of ``monograph``, and the string that names the reranker."""
         reranker = self.reranker
         attributes = {} if reranker is None else {"reranker": reranker if isinstance(reranker, str) else reranker.spec}
         return super().lc_attributes | attributes
@@ -144,11 +153,12 @@ class HybridRetriever(FileRetriever):
 class MiniRAGRetriever(FileRetriever):
     """Finds chunks hop by hop along the entity graph (Fan et al., MiniRAG, arXiv 2501.06713).
 
-    By default it runs Monograph's own graph search, ``how="graph"``, which follows links from the most probable chunks.
-    ``faithful=True`` ranks by the paper's formulas (Eq. 2 and 3) instead.
+    By default the retriever runs Monograph's own graph search, ``how="graph"``. This search starts at the entities that
+    the question names, follows the graph, and ranks with lexical and dense scores. ``faithful=True`` ranks by the
+    paper's formulas (Eq. 2 and 3) instead.
 
-    If the file has no graph, the graph is built here. Raises ReadOnlyFile if that file cannot be written, and
-    InputError for a view of it.
+    If the file has no graph, the graph is built here. This raises ReadOnlyFile if the file cannot be written, and
+    InputError if ``monograph`` is a view or a snapshot.
     """
 
     faithful: bool = False
@@ -164,10 +174,10 @@ class MiniRAGRetriever(FileRetriever):
 
 
 class TreeRetriever(FileRetriever):
-    """Finds chunks and the summaries above them in the tree.
+    """Finds the chunks and the summaries that are nearest to the question.
 
-    The metadata of a summary are its ``monograph_layer`` and ``monograph_chunks``, the ids of the chunks under it. A
-    search raises InputError if the file has no tree; ``archive.tree.rebuild()`` builds it.
+    The metadata of a summary are ``monograph_layer`` (its layer in the tree) and ``monograph_chunks`` (ids of the
+    chunks under it). A search raises InputError if the file has no tree; ``archive.tree.rebuild()`` builds the tree.
     """
 
     detail: float | None = None
@@ -183,15 +193,19 @@ class TreeRetriever(FileRetriever):
 
 
 class EraRAGRetriever(TreeRetriever):
-    """A ``TreeRetriever`` that can also add and delete documents, which updates the tree (Zhang et al., EraRAG).
+    """A ``TreeRetriever`` that also adds and deletes documents. Each change updates the tree (Zhang et al., EraRAG).
 
-    The file must have a tree: ``Monograph.open(path, summarizer=...)``, or ``archive.tree.rebuild()``.
+    The file must have a tree: open it with ``Monograph.open(path, summarizer=...)``, or call
+    ``archive.tree.rebuild()``.
     """
 
     _reads_only: ClassVar[bool] = False
 
     def add_documents(self, documents: Sequence[Document], ids: Sequence[str] | None = None) -> list[str]:
-        """Store documents and return their ids, in order; a document replaces the stored one with the same id."""
+        """Store documents, and return their ids in the order of the documents.
+
+        A document replaces the stored document with the same id.
+        """
         return store_documents(self._file.monograph, documents, ids)
 
     def delete(self, ids: Sequence[str]) -> bool:

@@ -33,9 +33,10 @@ _COMPARATORS = {
 class MonographTranslator(Visitor):
     """Translates the filters of LangChain's ``SelfQueryRetriever`` for an ``EcoVectorStore``.
 
-    It supports all comparators except ``like``. ``contain`` matches lists and texts that contain the value. Dates and
-    times are stored as text, and are compared as text. If the model writes a filter without a query, the store returns
-    the documents that match the filter, but none if it searches by words only (``how="lexical"``).
+    All comparators except ``like`` are supported. ``contain`` matches a list that has the value as an item, and a text
+    that has the value as a part. Dates and times are stored as text, and are compared as text. If the model writes a
+    filter without a query, the store returns the documents that match the filter. But a store with ``how="lexical"``
+    returns none, because there are no words to search for.
     """
 
     allowed_comparators = tuple(_COMPARATORS)
@@ -60,7 +61,10 @@ class MonographTranslator(Visitor):
         return {comparison.attribute: {operator: [_scalar(item) for item in value] if is_list else _scalar(value)}}
 
     def visit_structured_query(self, structured_query: StructuredQuery) -> tuple[str, dict[str, Any]]:
-        """Return the text to search for, and the keyword arguments of the search (``filter``, or none)."""
+        """Return the text to search for, and the keyword arguments of the search.
+
+        The keyword arguments are ``{"filter": …}``, or ``{}`` if there is no filter.
+        """
         if structured_query.filter is None:
             return structured_query.query, {}
         return structured_query.query, {"filter": _translate(self, structured_query.filter)}

@@ -12,16 +12,21 @@ from monograph_tools import FileHandle, offered, wrong_arguments
 
 
 class MonographToolkit(FileFields, BaseToolkit, extra="forbid"):
-    """Tools to search, read and explore a file; they reply in JSON, with the source of each text.
+    """Tools with which an agent searches, reads and explores a file. Replies are JSON, with the source of each text.
 
-    The tools are ``search``, ``read``, ``outline``, ``entity``, ``paths`` and ``stats``, and with ``notes`` those that
-    write. ``outline`` is offered only if the file has a tree of summaries when the tools are created. A shelf has only
-    the tools that read. The argument ``max_tokens`` of the tools that return texts limits the length of a reply;
-    ``left_out`` in the reply is the number of texts that did not fit. After ``close`` the tools reply with an error.
+    The tools are ``search``, ``read``, ``outline``, ``entity``, ``paths`` and ``stats``. With ``notes=True``, the tools
+    ``add_note``, ``change_note`` and ``forget_note`` are added; for a shelf or a snapshot this raises InputError.
+    ``outline`` is offered only if the file has a tree of summaries when the tools are created.
+
+    The tools that return texts have the argument ``max_tokens``, which limits the length of the reply. ``left_out`` in
+    the reply is the number of texts that did not fit. After ``close`` the tools reply with an error.
     """
 
     notes: bool = False
-    """Offer the tools that write: ``add_note``, and ``change_note`` and ``forget_note`` for notes of ``add_note``."""
+    """Offer the tools that write notes.
+
+    ``change_note`` and ``forget_note`` work only on notes that ``add_note`` stored.
+    """
 
     def model_post_init(self, context: Any, /) -> None:
         """Create the handle of the file."""

@@ -47,15 +47,15 @@ class EcoVectorStore(tools.FileStore, VectorStore):
     Parameters
     ----------
     monograph:
-        Path of a file, which is opened here, created if it does not exist, and closed by ``close``; or an open file or
-        store, which stays open. A shelf or its address can be given too, but can only be searched: methods that list,
-        store or delete documents raise InputError.
+        Path of a file, or an open file or store. A file given by its path is opened here, or created if it does not
+        exist, and ``close`` closes it. An open file or store stays open. A shelf or its address can be given too, but
+        can only be searched: methods that list, store or delete documents raise InputError.
     embedding:
         Model that computes the vectors. Give it only with a path. If it is None, the file's own embedder is used.
     how:
-        Default search mode. None means ``hybrid`` if no ``embedding`` is given and the file's embedder is ``static``,
-        else ``dense``. If it is ``graph`` or ``tfidf``, a new file gets a graph, and a missing graph of an existing
-        file is built here. Otherwise a new file has no graph; ``archive.graph.build()`` builds it later.
+        Default search mode. None means ``hybrid`` if no ``embedding`` is given and the file's embedder is ``static``;
+        otherwise it means ``dense``. The modes ``graph`` and ``tfidf`` need a graph: if the file has none, the graph is
+        built here. With any other mode, a new file has no graph; ``archive.graph.build()`` builds it later.
     collection:
         Name of a collection. Only its documents are searched, listed and deleted, and new documents are added to it. An
         id is unique in the whole file: adding a document with the id of a document in another collection is refused.
@@ -64,10 +64,14 @@ class EcoVectorStore(tools.FileStore, VectorStore):
     vector_index:
         Design of a new file's vector index, ``codes`` (the default) or ``graph``; only with a path.
     scores:
-        Kind of the scores that ``similarity_search_with_score`` returns: ``relevance`` (0 to 1, 1 is best),
-        ``distance`` (1 - relevance, 0 is best; in the mode ``dense`` the cosine distance) or ``squared_l2`` (2 - 2 *
-        relevance, 0 is best; in the mode ``dense`` the squared distance of unit vectors).
-        ``similarity_search_with_relevance_scores`` and thresholds always use relevances.
+        Kind of the scores that ``similarity_search_with_score`` returns:
+
+        - ``relevance``: 0 to 1, 1 is best.
+        - ``distance``: 1 - relevance, 0 is best. In the mode ``dense``, this is the cosine distance.
+        - ``squared_l2``: 2 - 2 * relevance, 0 is best. In the mode ``dense``, this is the squared distance of unit
+          vectors.
+
+        ``similarity_search_with_relevance_scores`` and score thresholds always use relevances.
 
     Raises
     ------
@@ -128,9 +132,10 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         monograph: AnyArchive | None = None,
         **kwargs: Any,
     ) -> EcoVectorStore:
-        """Return a store of texts, in the file ``monograph``, or else in a temporary file; so does ``from_documents``.
+        """Store texts in the file ``monograph``, and return the store. Without ``monograph``, the file is temporary.
 
         A temporary file is deleted when the store is closed or garbage-collected, or when the program ends.
+        ``from_documents`` does the same with documents.
         """
         store = cls._temporary(embedding, **kwargs) if monograph is None else cls(monograph, embedding, **kwargs)
         store.add_texts(texts, metadatas, ids=ids)
@@ -169,22 +174,23 @@ class EcoVectorStore(tools.FileStore, VectorStore):
     def add_documents(  # type: ignore[override]  # an unknown argument is an error
         self, documents: list[Document], *, ids: Sequence[str | None] | None = None, batch_size: int | None = None
     ) -> list[str]:
-        """Store documents and return their ids, in order; a document replaces the stored one with the same id.
+        """Store documents, and return their ids in the order of the documents.
+
+        A document replaces the stored document with the same id.
 
         Parameters
         ----------
         documents:
             Their metadata must be JSON. Dates and times become text (``2031-03-02``), in filters too.
         ids:
-            One for each document. If one is missing, the document's own id is used, or a new one is created.
+            One for each document. If an id is None or empty, the document's own id is used, or else a new UUID.
         batch_size:
             Has no effect: LangChain's ``index`` passes it. Documents are stored in batches of 1,024.
 
         Raises
         ------
         InvalidDocument
-            If metadata are not JSON, or a text cannot be stored. Then nothing of the same batch of 1,024 documents is
-            stored.
+            If metadata are not JSON, or a text cannot be stored. Then no document of the same batch is stored.
         InputError
             If the numbers of ids and documents differ.
         """
@@ -193,9 +199,11 @@ class EcoVectorStore(tools.FileStore, VectorStore):
     def delete(  # type: ignore[override]  # an unknown argument is an error
         self, ids: list[str] | None = None, *, filter: Filter | None = None
     ) -> bool:
-        """Delete documents by id, by a filter, or both. If neither is given, delete all documents of the collection.
+        """Delete the documents that have one of these ids and match the filter. Either condition can be left out.
 
-        The inverted index, graph and tree are updated too. Ids that are not stored are skipped. Always returns True.
+        If both are left out, all documents of the collection are deleted; without a collection, all documents of the
+        file. The inverted index, graph and tree are updated too. Ids that are not stored are skipped. Always returns
+        True.
         """
         file = tools.to_write(self.monograph)
         if ids is None and filter is None:
@@ -208,7 +216,7 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         return True
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """Return the documents that are stored, in the order of the ids."""
+        """Return the documents with these ids, in the order of the ids. Ids that are not stored are skipped."""
         return self.get(ids)
 
     def get(
@@ -219,10 +227,11 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         limit: int | None = None,
         offset: int = 0,
     ) -> list[Document]:
-        """List documents: those with these ids, in the order of ``ids``, or all that match a filter, in reading order.
+        """List the documents that have one of these ids and match the filter. Either condition can be left out.
 
-        The first ``offset`` documents are skipped, and at most ``limit`` are returned. Raises InputError if a number is
-        below 0, and InvalidFilter if the filter cannot be understood.
+        With ``ids``, the documents are in the order of the ids; otherwise in the order in which the file stores them.
+        The first ``offset`` of these documents are skipped, and at most ``limit`` are returned. Raises InputError if
+        ``limit`` or ``offset`` is below 0, and InvalidFilter if the filter cannot be understood.
         """
         from monograph.values import arguments
 
@@ -247,7 +256,7 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         self.add_documents(documents, ids=ids)
 
     def delete_collection(self) -> None:
-        """Delete every document of the collection, or, without one, of the file. The store remains usable."""
+        """Delete all documents of the collection; without a collection, of the file. The store remains usable."""
         self.delete()
 
     reset_collection = delete_collection
@@ -267,8 +276,8 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         cosine). In other search modes it is relative to the best hit. The store's parameter ``scores`` selects
         another convention. ``how`` is the search mode of this call; None for that of the store.
 
-        Raises InputError if a number is out of range, or ``how`` does not return documents; and InvalidFilter if the
-        filter cannot be understood.
+        Raises InputError if ``k`` is below 0, or ``how`` is not a search mode that returns documents. Raises
+        InvalidFilter if the filter cannot be understood.
         """
         strategy = self._how if how is None else _check_how(how)
         if strategy is None:
@@ -287,9 +296,10 @@ class EcoVectorStore(tools.FileStore, VectorStore):
     def similarity_search_with_score_by_vector(
         self, embedding: list[float], k: int = 4, *, filter: Filter | None = None
     ) -> list[tuple[Document, float]]:
-        """Return the documents nearest to a vector, with their cosines (0 if negative), or with the store's ``scores``.
+        """Return the documents nearest to a vector, and their scores.
 
-        Raises InputError if the vector has another dimension than the file's.
+        The default score is the cosine (0 for a negative cosine). The store's parameter ``scores`` selects another
+        convention. Raises InputError if the vector has another dimension than the file's.
         """
         archive = self.monograph
         return self._search(k, filter, lambda limit, where: tools.dense_hits(archive, "", limit, where, embedding))

@@ -74,9 +74,9 @@ class FileServer(MCPServer[Any]):
 def make_server(monograph: Archive, *, notes: bool = False) -> FileServer:
     """Return an MCP server over an open file or shelf, which the caller closes.
 
-    ``notes`` is whether to offer the tools that write: ``add_note``, and ``change_note`` and ``forget_note``, which
-    work only on notes that ``add_note`` stored. Raises InputError if ``notes`` is True for a shelf or a snapshot, which
-    can only be read.
+    ``notes`` is whether to offer the three tools that write: ``add_note``, ``change_note`` and ``forget_note``. The
+    last two accept only notes that ``add_note`` stored. Raises InputError if ``notes`` is True for a shelf or a
+    snapshot, because these can only be read.
     """
     server = FileServer(monograph, [_as_served_tool(tool) for tool in offered(monograph, notes=notes)])
 
@@ -146,9 +146,9 @@ def serve_http(
 
 
 class UncheckedArguments(FuncMetadata):
-    """Passes arguments to a tool without validation, because the tool validates its arguments itself.
+    """Metadata of a tool whose arguments the MCP library does not validate: the tool validates its arguments itself.
 
-    The validation of the MCP library would drop unknown arguments.
+    The library's validation would drop unknown arguments.
     """
 
     def validate_arguments(self, arguments_to_validate: dict[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ _ANSWERS = "check that it answers outside of Monograph"
 
 @contextmanager
 def _failing(model: str, hint: str) -> Iterator[None]:
-    """Translate any exception within the context into ModelUnavailable with a hint, unless it is one already."""
+    """Raise ModelUnavailable, with a hint, in place of any other exception that the ``with`` block raises."""
     try:
         yield
     except ModelUnavailable:
@@ -69,10 +69,11 @@ class BorrowedEmbedder:
 
 
 def require_vectors(embedder: Embedder, place: str) -> None:
-    """Raise InputError if an embedder computes no vectors, because the caller gives all vectors of its file.
+    """Raise InputError if an embedder computes no vectors.
 
-    Without this check, a framework would store and search zeros. ``place`` names the framework's parameter for the
-    model that computed the file's vectors, for the message.
+    Such an embedder belongs to a file whose vectors were all supplied by the caller. Without this check, a framework
+    would store and search zero vectors. ``place`` is the framework's parameter for an embedding model; the message
+    tells the caller to pass the model there.
     """
     if is_given(embedder):
         raise InputError(
@@ -138,7 +139,10 @@ class BorrowedModel(ABC):
             return self._whole(prompt, self._limits(max_tokens))
 
     def stream(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
-        """Yield the answer to a prompt in pieces, then the whole one: see :class:`monograph.models.StreamingModel`."""
+        """Yield the answer to a prompt in pieces, then one :class:`monograph.models.Completion` with the whole answer.
+
+        Raises ModelUnavailable if the model raises any exception.
+        """
         text, read, written = "", 0, 0
         with _failing(self.called, _ANSWERS):
             for piece in self._pieces(prompt, self._limits(max_tokens)):

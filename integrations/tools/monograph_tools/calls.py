@@ -1,4 +1,4 @@
-"""Base classes of components over a file, warnings for problems, and asynchronous methods that wait in threads."""
+"""Base classes of stores and retrievers, warnings for the problems of a report, and asynchronous methods."""
 
 from __future__ import annotations
 
@@ -17,12 +17,15 @@ if TYPE_CHECKING:
 
 
 class ClosesFile:
-    """Base of components over a file. Used in a ``with`` block, a component is closed at the end of the block."""
+    """Base of stores, retrievers and other components that use a file. A ``with`` block closes the component."""
 
     _file: FileHandle
 
     def close(self) -> None:
-        """Close the file if the component opened it. Retrievers and engines open a path again when they need it."""
+        """Close the file if the component opened it.
+
+        A retriever or query engine that was made from a path can still be used: it opens the path again.
+        """
         self._file.close()
 
     def __enter__(self) -> Self:
@@ -35,8 +38,8 @@ class ClosesFile:
 class FileStore(ClosesFile):
     """Base of stores over a file. The file is open from the creation of the store.
 
-    A copy shares the open file, which only the original closes. An unpickled store opens the file at the same path
-    again, and closes it.
+    A copy of a store shares the open file. Only the original store closes the file. An unpickled store opens the file
+    at the same path for itself, and its ``close`` closes this file.
     """
 
     def __copy__(self) -> Self:
@@ -63,9 +66,10 @@ def warn_of_problems(report: Report) -> Report:
 
 
 def refuse_unknown(call: str, given: Iterable[str], known: Iterable[str] = ()) -> None:
-    """Raise InputError if a given argument is not known, because ignoring it, such as a filter, may change the result.
+    """Raise InputError if a method was called with an argument that it does not know.
 
-    ``call`` names the method in the message. ``known`` are the arguments that the method accepts.
+    An unknown argument is not ignored, because it may be meant to change the result, as a filter does. ``call`` names
+    the method in the message. ``given`` are the names of the passed arguments, and ``known`` the accepted names.
     """
     accepted = sorted(known)
     if unknown := sorted(set(given).difference(accepted)):
@@ -76,7 +80,7 @@ def refuse_unknown(call: str, given: Iterable[str], known: Iterable[str] = ()) -
 
 
 def in_thread(name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
-    """Return an asynchronous method that calls the method of this name in a thread."""
+    """Return an asynchronous method that runs the method ``name`` of the same object in a thread."""
 
     async def call(self: Any, *arguments: Any, **named: Any) -> Any:
         return await asyncio.to_thread(getattr(self, name), *arguments, **named)

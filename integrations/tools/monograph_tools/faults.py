@@ -1,6 +1,7 @@
 """Error messages for agents: without the file's path, and without commands that an agent cannot run.
 
-An agent can correct its own request. Errors of the file or of a model are logged for the operator instead.
+An agent whose request is wrong gets the error's own message, because the agent can correct the request. For an error of
+the file or of a model, the agent gets a general message, and the error is logged for the operator.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Handles of files and shelves for components, which take an open file or shelf, a store, a path or an address."""
+"""Handles of files and shelves, made from an open file or shelf, a store, a path, or the address of a shelf."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Store(Protocol):
 
 
 AnyArchive: TypeAlias = "Archive | Store | str | os.PathLike[str]"
-"""An open file, view, snapshot or shelf, a store over one, the path of a file, or the address of a shelf."""
+"""An open file, view, snapshot or shelf; a store over one of these; the path of a file; or the address of a shelf."""
 Model = TypeVar("Model")
 
 COLLECTION = "monograph_collection"
@@ -62,12 +62,33 @@ def opened(  # noqa: PLR0913 - each is a choice of its own
     graph: bool = False,
     vector_index: Literal["codes", "graph"] | None = None,
 ) -> FileHandle:
-    """Open a file or shelf for a store, and return its handle. The handle closes it unless it was open before.
+    """Open a file or shelf for a store, and return its handle. A handle as ``source`` is returned unchanged.
 
-    If ``source`` is a handle, it is returned unchanged. A file that does not exist is created; a shelf must exist. If
-    ``graph`` is True, a missing graph is built; if it is False, a new file has no graph. ``borrowed`` converts
-    ``model``, the framework's embedding model, to an embedder. Raises InputError if a model, a key or a
-    ``vector_index`` is given with an open file, or a key or a ``vector_index`` with a shelf.
+    The handle closes a file or shelf that this function opened. A file or shelf that was open already stays open. A
+    file that does not exist is created; a shelf must exist.
+
+    Parameters
+    ----------
+    source:
+        An open file or shelf, a store, the path of a file, or the address of a shelf.
+    model:
+        The framework's embedding model, or None for the file's own embedder. Give it only with a path or address.
+    borrowed:
+        Function that converts ``model`` to an embedder of Monograph.
+    key:
+        Key of an encrypted file. Give it only with the path of a file.
+    collection:
+        Name of the collection that the handle reads and writes; None for all documents.
+    graph:
+        If it is True, a missing graph is built. If it is False, a new file has no graph.
+    vector_index:
+        Design of a new file's vector index: see docs/explanation/vector-index.md. Give it only with the path of a file.
+
+    Raises
+    ------
+    InputError
+        If a model is given with an open file or shelf, if a key or a vector index is given without the path of a file,
+        or if the collection is not valid: see :attr:`FileHandle.monograph`.
     """
     if isinstance(source, FileHandle):
         return source
@@ -121,7 +142,7 @@ def build_graph(source: AnyArchive, key: str | None = None, embedder: Embedder |
 def _open_existing(
     address: str | os.PathLike[str], embedder: Embedder | None, *, read_only: bool, key: str | None
 ) -> Archive:
-    """Open a shelf or an existing file, with ``embedder`` unless the file's vectors are given by the caller."""
+    """Open a shelf or an existing file with ``embedder``; without it if a caller supplied all vectors of the file."""
     if is_shelf(address):
         from monograph.shelf import Shelf
 
@@ -157,9 +178,9 @@ class FileHandle:
         Name of a collection: only its documents are read. None: all documents are read.
     embedder:
         Model that computes the vectors of queries. Raises ModelMismatch if an open archive was built with another
-        embedder, unless its vectors are given by the caller.
+        embedder. An archive whose vectors were all supplied by a caller accepts any embedder.
     owned:
-        Whether :meth:`close` also closes an archive that was open before.
+        Whether :meth:`close` also closes a ``source`` that is open already.
     """
 
     def __init__(
@@ -239,8 +260,9 @@ class FileHandle:
     ) -> Sequence[float] | Float32 | None:
         """Return the vector of a query: ``vector`` if it is given, else the vector that ``embedder`` computes.
 
-        Returns None if the archive computes the vector itself. ``how`` is the search mode. Raises InputError, which
-        names ``argument``, if the search mode needs a vector and no model can compute it.
+        Returns None if the archive computes the vector itself, or if the search mode ``how`` needs no vector. Raises
+        InputError if the search mode needs a vector and no model can compute it. The message tells the caller to pass
+        the model as ``argument``.
         """
         if vector is not None:
             return vector
@@ -253,7 +275,10 @@ class FileHandle:
         return None
 
     def close(self) -> None:
-        """Close what this handle opened or owns. The next use opens a path again."""
+        """Close the file or shelf if this handle opened it, or if the handle was made with ``owned``.
+
+        A handle that was made from a path can still be used: the next use opens the path again.
+        """
         with self._opening:
             if self._opened is not None:
                 self._opened.close()
@@ -262,7 +287,10 @@ class FileHandle:
 
 
 def require_query_vector(archive: Archive, how: str | Strategy, argument: str) -> None:
-    """Raise InputError, which names ``argument``, if the search mode needs a vector that the archive cannot compute."""
+    """Raise InputError if the search mode ``how`` needs a query vector that the archive cannot compute.
+
+    ``argument`` is the parameter that takes the missing model or vector; the message names it.
+    """
     if getattr(strategy(how), "needs_vector", False) and _is_given(archive):
         raise InputError(
             f"the query has no vector, and {place_of(archive)} has no model to compute one: its vectors were given",
@@ -316,7 +344,7 @@ def reduce_texts(
 
 
 def _is_given(archive: Archive) -> bool:
-    """Whether all vectors of an archive are given by the caller. Returns False if its embedder cannot be loaded."""
+    """Return whether callers supply all vectors of an archive. False if the archive's embedder cannot be loaded."""
     try:
         return is_given(archive.embedder)
     except ModelError:
@@ -336,9 +364,10 @@ def _refuse_key(key: str | None, source: Archive | str | os.PathLike[str]) -> No
 
 
 def whole_documents(handle: FileHandle, names: Iterable[str] | None = None) -> Iterator[Document]:
-    """Yield all documents, ordered by uri, then id, or those whose ids or uris are in ``names``.
+    """Yield the documents that have the ids or uris ``names``, with their texts, in the order of ``names``.
 
-    The file of a path is closed at the end. Raises NotFound if a name matches no document, or more than one.
+    If ``names`` is None, all documents are yielded, in order of uri, then id. If the handle was made from a path, the
+    file is opened for this call and closed at the end. Raises NotFound if a name matches no document, or more than one.
     """
     # Copy the handle, so that concurrent readers do not close each other's file.
     with contextlib.closing(copy.copy(handle)) as file:

@@ -72,7 +72,7 @@ class Notes:
         return True
 
     def _load_note(self, name: str) -> Document:
-        """Return a note by its id. Raises InputError for any other document, NotFound if there is none."""
+        """Return a note by its id. Raises NotFound if no document has the id, InputError if the document is no note."""
         document = self.monograph.document(name)
         if (
             document.id != note_id(document.title, document.text, self.monograph.view)
@@ -85,7 +85,10 @@ class Notes:
 
 
 def note_id(title: str, text: str, view: str = "") -> str:
-    """Return the id of a note. It depends on the view, so that an id does not reveal notes of other views."""
+    """Return the id of a note in the view with the name ``view``; the name is empty for a whole file.
+
+    The id depends on the view, so that an id does not reveal notes of other views.
+    """
     return f"note/{content_id('note', title, text, *([view] if view else []))}"
 
 

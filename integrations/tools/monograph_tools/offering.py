@@ -46,7 +46,10 @@ class Tool:
         return inspect.getdoc(self.work) or ""
 
     def arguments(self) -> type[BaseModel]:
-        """Return a model of the tool's arguments, with their descriptions and bounds; it refuses unknown arguments."""
+        """Return a Pydantic model of the tool's arguments, with their descriptions and bounds.
+
+        The model refuses unknown arguments.
+        """
         hints = get_type_hints(self.work, include_extras=True)
         fields: dict[str, Any] = {
             name: (hints[name], ... if parameter.default is parameter.empty else parameter.default)
@@ -57,9 +60,10 @@ class Tool:
     def as_function(self, reply: Callable[[BaseModel], Any], failed: Callable[[str], Any]) -> Callable[..., Any]:
         """Return the tool as a function for a framework.
 
-        ``reply`` converts its result. ``failed`` converts an error message, or raises an exception with it. The
-        function has the name, docstring and resolved types of the tool, because frameworks derive schemas from them. It
-        validates its arguments itself, so that all frameworks refuse the same arguments with the same messages.
+        ``reply`` converts the tool's result to the framework's type. ``failed`` converts an error message, or raises an
+        exception with it. The function has the tool's name, docstring and evaluated type hints, because frameworks
+        derive schemas from these. The function validates its arguments itself, so that all frameworks refuse the same
+        arguments with the same messages.
         """
         model = self.arguments()
 

@@ -84,7 +84,7 @@ class LinkItem(BaseModel):
 
 
 class EntityReply(BaseModel):
-    """Entities that are named together with an entity, nearest first."""
+    """Entities that are named together with an entity, the fewest steps first."""
 
     entity: list[EntityItem] = Field(description="The requested entity; several if they share the name")
     around: list[EntityItem]

@@ -25,7 +25,7 @@ Found = TypeVar("Found")
 _LINES: Mapping[Convention, tuple[float, float]] = MappingProxyType(
     {"relevance": (0.0, 1.0), "distance": (1.0, -1.0), "squared_l2": (2.0, -2.0)}
 )
-"""Score at relevance 0, and the difference that a relevance of 1 adds to it."""
+"""For each convention: the score at relevance 0, and the score at relevance 1 minus the score at relevance 0."""
 
 
 def convert_score(score: float, given: Convention = "relevance", wanted: Convention = "distance") -> float:

@@ -38,7 +38,7 @@ OVERHEAD = 120
 """Number of tokens that are reserved for the parts of a reply other than its text."""
 
 CITED = 2
-"""Maximum number of citations of one link."""
+"""Maximum number of citations of one link between two entities."""
 
 Tokens = Annotated[int, Field(ge=LEAST_TOKENS, le=MOST_TOKENS, description="Maximum number of tokens of the reply")]
 Query = Annotated[
@@ -167,7 +167,7 @@ class Reading:
 
 
 def address(document: str) -> str:
-    """Return the URI of a document as a resource; any id is allowed."""
+    """Return the URI of the MCP resource that has a document's text. ``document`` is any id; it is percent-encoded."""
     return f"monograph://document/{quote(document, safe='')}"
 
 

@@ -1,4 +1,4 @@
-"""Answers: asks the model, streams and stores its answer, and checks its citations."""
+"""Answers to questions, with or without a model: streaming, caching, and the check of citations."""
 
 from __future__ import annotations
 
@@ -119,7 +119,10 @@ def stream(
 
 
 def after(before: Timings, asked: Timings) -> Timings:
-    """Return the timings of a whole answer: ``before``, of its context, combined with ``asked``, of the model."""
+    """Return the timings of a whole answer, from the timings of its context (``before``) and of the model (``asked``).
+
+    If a model was called, the time until the first token includes retrieval and reduction.
+    """
     waited = before.retrieval + before.reduction if asked.first_token else 0.0
     return replace(before, first_token=waited + asked.first_token, generation=asked.generation)
 
@@ -127,8 +130,9 @@ def after(before: Timings, asked: Timings) -> Timings:
 def answered(context: Context, made: Completion, model: str) -> Answer:
     """Return a model's text as an answer, with its citations checked against the context.
 
-    The first ``<think>`` block is removed. If the text cites a number that no piece of the context has, the number is
-    removed from the text.
+    The first ``<think>`` block is removed. If the text cites a number that is not the number of a citation in the
+    context, this number is removed from the text and listed in the answer's ``unknown``. If no text is left, the answer
+    is an abstention.
     """
     text = _THOUGHT.sub("", made.text, count=1).strip()
     citations = {citation.number: citation for citation in context.citations}
@@ -187,7 +191,7 @@ def answer_types(model: LanguageModel, memory: AnswerCache, question: str) -> tu
 
 
 TURNS = 3
-"""Number of turns of a conversation, the latest, that a model reads to rewrite a question."""
+"""Number of the latest turns of a conversation that a model reads to rewrite a question."""
 
 MOST_NAMES = 3
 QUESTION_TOKENS = 80
@@ -214,9 +218,9 @@ _REWRITE = (
 def standalone_question(model: LanguageModel | None, question: str, turns: Sequence[Turn]) -> str:
     """Return a question that is understandable without the conversation.
 
-    A model rewrites the question. If the rewritten text is unusable, the question is returned unchanged. Without a
-    model, names of the previous turns are appended if the question depends on them. Raises ModelUnavailable if the
-    model does not answer.
+    ``turns`` are the previous turns of the conversation, at least one, the latest last. A model rewrites the question.
+    If the rewritten text is empty or very long, the question is returned unchanged. Without a model, names of the
+    latest turn are appended: see :func:`add_previous_names`. Raises ModelUnavailable if the model does not answer.
     """
     if model is None:
         return add_previous_names(question, names_of_turn(turns[-1]))
@@ -232,10 +236,11 @@ def standalone_question(model: LanguageModel | None, question: str, turns: Seque
 
 
 def add_previous_names(question: str, names: Sequence[str]) -> str:
-    """Append names of previous turns to a question that depends on the previous turns.
+    """Append names of the latest turn to a question that depends on the conversation.
 
-    ``names`` are ordered by importance, highest first. Names that the question contains already are not appended. A
-    question that does not depend on previous turns is returned unchanged.
+    Such a question has fewer than FEW_WORDS content words, or a word such as "he" or "there". Any other question is
+    returned unchanged. ``names`` are ordered by importance, highest first. At most MOST_NAMES names that the question
+    does not contain are appended.
     """
     small = FUNCTION_WORDS[language_of(question)]
     telling = [word for word in words_of(question) if word not in small]
@@ -247,7 +252,11 @@ def add_previous_names(question: str, names: Sequence[str]) -> str:
 
 
 def names_of_turn(turn: Turn) -> tuple[str, ...]:
-    """Return the names that a turn is about: those in its search text, then the title of its first citation."""
+    """Return the names that a turn of a conversation is about: names in its question, then the title of a citation.
+
+    If the question was rewritten for the search, the rewritten question is read instead. The citation is the first
+    citation in the context of the turn's answer.
+    """
     from monograph.derive.extract.pattern import PatternExtractor
 
     query = turn.answer.query or turn.question

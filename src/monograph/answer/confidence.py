@@ -1,19 +1,21 @@
 """Probability that the hits answer a question, the threshold to abstain, and the best sentence.
 
-:func:`confidence` calls no model. It computes two features and combines them by a logistic model:
+:func:`confidence` calls no language model. It computes two features and combines them by a logistic model:
 
-- Coverage of the question by one passage. Each content word of the question has a similarity: that of the nearest word
-  in the passage. The feature is the geometric mean of these similarities, weighted by the words' rarity in the file. So
-  one missing rare word lowers it strongly. Two passages are combined, with a lower weight, if the graph led to one of
-  the two. Yes-or-no questions often compare two statements. For them, any two passages are combined with full weight.
+- Coverage of the question by one passage. The similarity of a content word of the question to the passage is the
+  similarity to the nearest word of the passage. The feature is the geometric mean of the similarities of all content
+  words, weighted by the words' rarity in the file. So one missing rare word lowers the feature strongly. If the graph
+  led to a passage, this passage is also combined with every other passage, and the coverage by both is multiplied by
+  LED. A yes-or-no question often compares two statements. For such a question, any two passages are combined, and their
+  coverage is not lowered.
 - Wording: the number of different triples of consecutive words of the question that occur in one passage.
 
-The weights were chosen once on the dev halves of question sets, with one unanswerable question for each answerable one
-(docs/benchmarks/answers.md).
+The weights of the logistic model were chosen once on the dev halves of question sets, with one unanswerable question
+for each answerable question (docs/benchmarks/answers.md).
 
-:func:`best_sentence` ranks the sentences of the best hits by a linear model. Its weights were chosen once, by a softmax
-over the sentences of each question (docs/benchmarks/answers.md). The questions were SQuAD's questions whose id has an
-even SHA-256, and the dev halves of three other sets. The model uses the features of
+:func:`best_sentence` ranks the sentences of the best hits by a linear model. The weights of this model were chosen
+once, by a softmax over the sentences of each question (docs/benchmarks/answers.md). The questions were the questions of
+SQuAD whose ids have an even SHA-256, and the dev halves of three other sets. The linear model uses the features of
 :class:`monograph.answer.reading.Reading`. It compares the sentences of different hits with each other;
 :mod:`monograph.answer.reduce` does not.
 """
@@ -41,14 +43,17 @@ RANKED = (0.4, 4.29, 1.88, 2.68, 1.58, 5.46, 2.55, -0.48)
 
 The features of a sentence, in this order (each "mean similarity" is weighted by the rarity of the words in the file):
 
-- log-odds that it holds the answer, from its passage alone: see :data:`monograph.answer.reading.SENTENCE`;
-- mean similarity of its whole passage to the question's words; for words that the title contains, the similarity is 1;
-- relevance of its hit, divided by the relevance of the best hit;
+- log-odds that the sentence holds the answer or a step to the answer, computed from the sentence's passage alone: see
+  :data:`monograph.answer.reading.SENTENCE`;
+- mean similarity of the sentence's passage to the question's words; for words that the title contains, the similarity
+  is 1;
+- relevance of the sentence's hit, divided by the highest relevance of a hit;
 - share of the question's pairs of consecutive words that the sentence contains;
-- whether it contains a name of the requested kind;
+- whether the sentence contains a name of the requested kind;
 - mean similarity of the sentence to the question's words; for words that the title contains, the similarity is 1;
-- share of the question's words that the previous sentence contains, and the sentence and the title lack;
-- whether it is the first sentence of its passage.
+- share, weighted by rarity, of the question's words that occur in the previous sentence, but neither in the sentence
+  nor in the title;
+- whether the sentence is the first of its passage.
 """
 
 HOLDS = Model(-1.09, (0.68,))
@@ -61,15 +66,18 @@ MARK = "» "
 """Prefix of the sentence that is most likely the answer, in answers without a model."""
 
 WANTED = 1.5
-"""Value of each word of the requested name, date or number when an excerpt is chosen. A word of the question has value
-1.
+"""Value of each word of the requested name, date or number, when :func:`excerpt` chooses a stretch of text.
+
+The value of a word that occurs in the question is 1. If a word has both values, they add up. Other words have no value.
 """
 
 BREAK = 0.3
 """Value added to a stretch of words if it begins at a clause boundary, and again if it ends at one."""
 
 AWAY = 0.05
-"""Value subtracted from a stretch of words for each word between its middle and the middle of the words with a value.
+"""Value subtracted from a stretch of words per word of distance from the words that have a value: see :data:`WANTED`.
+
+The distance is from the middle of the stretch to the mean position of the words that have a value.
 """
 
 _WORD = regex(r"\w+")
@@ -166,7 +174,11 @@ def fitted(asked: QueryTerms, best: BestSentence, budget: int, count: TokenCount
 
 
 def _find_mention(question: QueryTerms, hit: Hit, sentence: tuple[int, int], inside: Sequence[Mention]) -> Span | None:
-    """Return the mention in a sentence that is nearest to the question's words in it; None if there is none."""
+    """Return the mention in a sentence that is nearest to those words of the sentence that occur in the question.
+
+    ``inside`` are the mentions in the sentence. Return None if there are no mentions, or the question does not ask for
+    a person, place, date or quantity.
+    """
     if question.kind not in _NARROW or not inside:
         return None
     if len(inside) == 1:
@@ -190,7 +202,10 @@ def _find_mention(question: QueryTerms, hit: Hit, sentence: tuple[int, int], ins
 
 
 def may_answer(one: Mention, text: str) -> bool:
-    """Return whether a mention may be an answer. A single word of unknown kind at the start of a sentence may not."""
+    """Return whether a mention may be an answer. ``text`` is the text that contains the mention.
+
+    A single word of unknown kind at the start of a sentence may not be an answer.
+    """
     if one.kind != "name" or " " in one.name:
         return True
     before = text[: one.start].rstrip(" \t\"'“")
@@ -202,9 +217,10 @@ def excerpt(
 ) -> tuple[int, int]:
     """Return (start, end) of the best stretch of at most ``budget`` tokens; (0, 0) if not even one word fits.
 
-    Each paragraph has a value: that of its words that occur in the question or in ``wanted``. The best paragraph is
-    returned, or the best run of whole words in it that fits. A heading is returned only if the text contains nothing
-    else. ``wanted`` is (start, end) of the part of the text that is most likely the answer, or None.
+    ``wanted`` is (start, end) of the part of the text that is most likely the answer, or None. A word has a value if it
+    occurs in the question or in ``wanted``. The best paragraph is the one whose words have the highest sum of values.
+    If the best paragraph fits, it is returned. Otherwise, its best run of whole words is returned. A heading is
+    returned only if the text contains nothing else.
     """
     words = [match.span() for match in _WRITTEN.finditer(text)]
     if not words:
@@ -273,7 +289,7 @@ LOOKED_AT = 10
 """Number of hits that are examined, the best first. Further hits are ignored."""
 
 LED = 0.75
-"""Factor of a coverage by two passages together, if the graph led to one of the two."""
+"""Factor of the coverage of a question by two passages together, if the graph led to one of the two passages."""
 
 MOST_RUNS = 3
 
@@ -302,8 +318,9 @@ def confidence(reading: Reading, hits: Sequence[Hit]) -> float:
 def read(reading: Reading, hits: Sequence[Hit]) -> Float64:
     """Return the two features of a question and its hits that :data:`CONFIDENCE` reads: float64 (2,).
 
-    The first is how well one passage, or two together, covers the question's words. The second is how many triples of
-    consecutive words of the question one passage has, limited by MOST_RUNS, as a share of it.
+    The first feature is the coverage of the question's words by the best passage, or by two passages together, 0 to 1.
+    The second feature is the number of different triples of consecutive words of the question that occur in one
+    passage, at most MOST_RUNS, divided by MOST_RUNS.
     """
     passages, question = list(map(titled, hits)), reading.question
     similarity = reading.nearness(passages)
@@ -327,7 +344,7 @@ def shares_words(asked: str, hits: Sequence[Hit]) -> bool:
 
 
 def _combine_rows(similarity: Float64, indices: Sequence[int]) -> Float64:
-    """Append to the rows, for each of ``indices``, the maximum of every row and the row with this index."""
+    """Return the rows of ``similarity`` and the element-wise maxima of every row with each of the rows ``indices``."""
     return np.concatenate([similarity, *(np.maximum(similarity, similarity[index]) for index in indices)])
 
 

@@ -1,4 +1,4 @@
-"""Context of a question: hits, summaries above them, graph paths and best sentences, under a token budget."""
+"""Context of a question within a token budget: the hits' best sentences, summaries of the tree, and graph paths."""
 
 from __future__ import annotations
 

@@ -1,9 +1,12 @@
-"""Summaries for a context: those above the hits, or those of whole documents for a question about a whole.
+"""Summaries that are added to a context.
 
-If a file has a tree, summaries get a share of the context's budget. Passages contain the requested facts. Summaries
-describe the text around the passages. A question such as "what is this document about" is a question about a whole. The
-passages most similar to such a question do not answer it. Its context has the summaries from the top of the tree down,
-and the beginning of the document.
+If a file has a tree of summaries, summaries get a share of the context's budget. The passages of a context contain the
+requested facts. The summaries describe the text around the passages: they are the hits' ancestors in the tree.
+
+A question such as "what is this document about" is a question about a whole: about a whole document, or about the whole
+file. The passages most similar to such a question do not answer it. The context of such a question has the summaries of
+the document or file, from the top of the tree down. The context of a question about a document also has the beginning
+of the document.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from monograph.store.words.terms import words_of
 from monograph.values import Hit, Origin, Summary
 
 SHARE = 0.2
-"""Share of the budget for the summaries above the hits."""
+"""Share of the budget for summaries that are the hits' ancestors in the tree."""
 
 WHOLE_SHARE = 0.5
 """Share of the budget for summaries if the question is about a whole document, or the whole file."""
@@ -35,11 +38,17 @@ LEAST = 2
 """Minimum number of hits that must be under a summary for it to be included."""
 
 SCATTERED = 0.5
-"""Number of documents per hit above which the hits are treated as unrelated."""
+"""Largest ratio of the number of documents to the number of hits for which the hits are treated as related.
+
+Unrelated hits get no summaries.
+"""
 
 LOOKED_AT = 10
 MOST_NODES = 64
-"""Maximum number of summaries that are read for one context. A large budget raises it."""
+"""Maximum number of summaries that are read for one context.
+
+For a question about a whole, a large budget raises this number to one summary for every SUMMARY_TOKENS tokens.
+"""
 
 SUMMARY_TOKENS = 16
 """Low estimate of the number of tokens of a summary."""
@@ -72,7 +81,11 @@ class Overview:
 def overview(
     connection: Connection, question: str, hits: Sequence[Hit], allowed: CompiledFilter, budget: int
 ) -> Overview | None:
-    """Return the summaries that belong to the hits; None if the file has no tree, or no summary belongs to them."""
+    """Return the summaries for the context of a question, and the hits that they accompany.
+
+    ``allowed`` is the filter of the chunks that may be read, and ``budget`` is the maximum number of tokens of the
+    context. Return None if the file has no tree, if a hit is a summary itself, or if no summary is found.
+    """
     if not store.exists(connection) or any(hit.summary is not None for hit in hits):
         return None
     named = _find_documents(connection, question) if may_be_about_a_whole(question) else {}
@@ -87,7 +100,11 @@ def overview(
 
 
 def _find_above(connection: Connection, hits: Sequence[Hit]) -> list[int]:
-    """Return the summaries above the hits. A summary above more hits, and above better hits, comes first."""
+    """Return the summaries that are ancestors of at least LEAST hits in the tree, at most LAYERS layers up.
+
+    Ancestors of many hits and of high-ranked hits come first. Return an empty list if the hits are from too many
+    documents: see SCATTERED.
+    """
     looked_at = hits[:LOOKED_AT]
     if len({hit.chunk.document_id for hit in looked_at}) > SCATTERED * len(looked_at):
         return []  # Each hit has another subject, and needs the budget itself.
@@ -107,9 +124,10 @@ def _find_above(connection: Connection, hits: Sequence[Hit]) -> list[int]:
 def _load_whole(
     connection: Connection, named: list[int], hits: Sequence[Hit], allowed: CompiledFilter, budget: int
 ) -> Overview:
-    """Return the overview of the ``named`` documents, or of the only document, with their beginnings.
+    """Return the summaries and the beginnings of the documents ``named``, which are row numbers of documents.
 
-    If no document is named and there are several, return the overview of the whole file.
+    If ``named`` is empty and only one document is allowed, this document is used. If several are allowed, return the
+    highest summaries of the whole file, with the hits in place of beginnings.
     """
     most = max(MOST_NODES, budget // SUMMARY_TOKENS)
     document_rows = named or chunks.of_which_documents(connection, allowed, 2)
@@ -257,10 +275,11 @@ _BROAD = (
 
 
 def _compile_questions(whole: str, ganzes: str, todo: str, repeated: str) -> re.Pattern[str]:
-    """Return one regular expression for questions about a whole, in English, German and Spanish.
+    """Return one regular expression for questions about a whole document or file, in English, German and Spanish.
 
-    ``whole``, ``ganzes`` and ``todo`` are the expressions for a whole in these languages. ``repeated`` is ``*`` or
-    ``?``: how often a larger whole ("of this archive") may follow.
+    ``whole`` (English), ``ganzes`` (German) and ``todo`` (Spanish) are regular expressions of phrases for a document or
+    file, such as "this report". A phrase such as "of this archive" may follow; ``repeated`` is the quantifier of this
+    phrase, ``*`` or ``?``.
     """
     within = r"(?:of|in|from|across|within|throughout|covered (?:in|by)|discussed (?:in|at))"
     of = rf"(?:\s+{within}\s+{whole}){repeated}"

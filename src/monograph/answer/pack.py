@@ -32,10 +32,10 @@ from monograph.values.answer import TokenCounter
 from monograph.values.arguments import BUDGET
 
 FAR = 4.0
-"""Largest difference between the best sentence's value and that of a kept sentence, unless the cut is 0.
+"""Largest difference between the value of the best sentence and the value of a kept sentence.
 
-A sentence with a lower value is dropped even if the budget has room. On the dev questions this removes a tenth of the
-tokens, and no answer.
+A sentence of lower value is dropped even if the budget has room. On the dev questions this removes a tenth of the
+tokens, and no answer. If :class:`Packing`'s ``cut`` is 0, no sentence is dropped for its value.
 """
 
 REPEATED = 24
@@ -70,9 +70,10 @@ DEFAULT_PACKING = Packing()
 
 
 class _Unit(NamedTuple):
-    """Sentence that may be included in a context: text[start:end] of one part of a piece.
+    """Sentence that may be included in a context, or a whole summary.
 
-    A unit of a summary may be the summary's whole text.
+    ``piece`` is the index of a :class:`monograph.answer.reading.CitedPiece`, and ``part`` the index of one of its
+    parts. ``text`` is [start:end] of this part's text.
     """
 
     piece: int
@@ -94,9 +95,11 @@ def pack(
     """Pack hits into a context.
 
     Chunks of a document that overlap or follow each other become one piece. The sentences of all pieces are scored
-    together; a sentence loses value with the rank of its hit. The best sentences are kept within the budget. No
-    sentence is kept twice. A summary is left out if all its sentences are included already. If not even one sentence
-    fits, the best sentence is truncated at a word boundary.
+    together. The value of a sentence is reduced by a term that grows with the rank of the sentence's hit. The best
+    sentences are kept within the budget. No sentence of REPEATED or more characters is kept twice. A summary is left
+    out if all its sentences are included already. If not even one sentence fits, the best sentence is truncated at a
+    word boundary. If the hits are the beginnings of documents (``over.opening``), sentences are not scored, but taken
+    in reading order.
 
     ``relations`` (graph paths as texts) and ``candidates`` (names that may answer the question) are shown before the
     pieces if the budget has room. Candidates that occur in no piece are left out. The summaries of ``over`` get a share
@@ -203,9 +206,10 @@ class _Room:
         self._opened: set[int] = set()
 
     def take(self, units: Sequence[_Unit], most: int | None = None) -> list[_Unit]:
-        """Return the units that fit, in order.
+        """Return the units that fit the remaining budget, in the given order, and subtract their tokens from it.
 
-        All of them together take at most ``most`` tokens. With None, only the remaining budget limits them.
+        A unit that does not fit is skipped. If ``most`` is given, the returned units have at most ``most`` tokens in
+        total.
         """
         counts = self._count([f"{unit.text} …" for unit in units])
         kept_back = 0 if most is None else max(0, self.left - most)
@@ -227,7 +231,12 @@ def _fit_budget(units: Sequence[_Unit], pieces: Sequence[CitedPiece], packing: P
 def _add_summaries(
     units: Sequence[_Unit], pieces: Sequence[CitedPiece], overview: Overview, packing: Packing
 ) -> tuple[list[CitedPiece], list[_Unit]]:
-    """Fill the summaries' share of the budget with sentences that passages lack, and the rest with passages."""
+    """Return the pieces, with those of the summaries, and the units chosen from passages and summaries.
+
+    First, passages fill the budget except the summaries' share. Then sentences of summaries fill this share, if no
+    chosen passage contains them. Last, further passages fill the tokens that are left. If no passage fits in the first
+    step, summaries are left out, unless the question is about a whole document or the whole file.
+    """
     all_pieces = [*pieces, *gather(overview.summaries)]
     room = _Room(packing.budget, all_pieces, packing.count)
     share = int(packing.budget * overview.share)
@@ -273,9 +282,10 @@ def _drop_included(units: Sequence[_Unit], others: Sequence[_Unit]) -> list[_Uni
 
 
 def _shrink(chosen: Sequence[_Unit], pieces: Sequence[CitedPiece], excess: float) -> list[_Unit]:
-    """Return the chosen units without the worst ones, because they take ``excess`` times the budget.
+    """Return fewer units than ``chosen``: about the first len(chosen) / excess of them.
 
-    A unit that is alone is shortened; a summary that is alone is dropped.
+    ``excess`` is the number of tokens of the chosen units, divided by the budget. A single sentence is shortened, and a
+    single summary is dropped.
     """
     if len(chosen) > 1:
         return list(chosen[: max(1, min(len(chosen) - 1, int(len(chosen) / excess)))])
@@ -309,7 +319,8 @@ def cite(
 ) -> Citation:
     """Return the citation of a piece.
 
-    ``spans`` has, for each part of the piece, the (start, end) of its kept stretches. Without them, nothing is kept.
+    ``spans`` has, for each part of the piece, (start, end) of every stretch of text that is kept. If ``spans`` is
+    empty, the citation has no text. ``value`` is the value of the piece's best sentence.
     """
     hit, summary = piece.hit, piece.hit.summary
     kept_spans = tuple(

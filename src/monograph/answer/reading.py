@@ -1,4 +1,4 @@
-"""Comparison of a question with passages, sentence by sentence, and the weights of the sentence model."""
+"""Sentences of passages compared with a question, and the logistic model that scores the sentences."""
 
 from __future__ import annotations
 
@@ -38,22 +38,27 @@ BRIEF = 80
 """A text whose sentences have fewer characters than this on average is treated as brief (a chat, a table, code)."""
 
 JOINED = 150
-"""In a brief text, a sentence of fewer characters than this is joined with the sentences that follow."""
+"""In a brief text, a sentence is joined to the previous sentence if both have fewer characters than this.
+
+Joined sentences count as one sentence, to which the next sentence may be joined.
+"""
 
 WRAPPED = 400
-"""A sentence of more characters than this is split at line breaks: it is a chat or code without punctuation."""
+"""A sentence of more characters than this is split at line breaks.
+
+Such a sentence is probably a chat or code without punctuation.
+"""
 
 FEATURES, TEXT_FEATURES = 5, 1
-"""Numbers of further columns of :func:`compare`, for a stretch and for a text.
+"""Numbers of the last columns of :func:`compare`, for a stretch (a part of a text) and for a whole text.
 
-They come after the two columns for each content word of the question.
+Before these columns, there are two columns for each content word of the question.
 """
 
 DATE, AMOUNT, POINTER = 2, 4, 8
-"""Bits of the clues that a word gives: it belongs to a date or time, to an amount, or it is a pronoun or a similar
-word.
+"""Bit flags of a word: it belongs to a date or time, it belongs to an amount, or it is a pronoun or a similar word.
 
-The compiled module has the same values.
+The enum ``Clue`` in text_pass/compared.hpp has the same values.
 """
 
 _TIMES = """century centuries yesterday today tomorrow monday tuesday wednesday thursday friday saturday sunday januar
@@ -66,32 +71,40 @@ _CLUES = {
     **dict.fromkeys(_AMOUNTS.split(), AMOUNT),
     **dict.fromkeys(_POINTING.split(), POINTER),
 }
-"""Clues that a word gives, by lower-case word: see :data:`DATE`."""
+"""Bit flag of each listed word, by the word in lower case: see :data:`DATE`."""
 
 SENTENCE = Model(-0.12, (1.08, 3.16, 0.88, -2.3, 1.62, -0.83, 1.02, -0.32, -1.9, 0.77, 1.31, 1.1, 0.77, 0.46, 0.3))
-"""Logistic model of the probability that a sentence holds the answer, or a step to it.
+"""Logistic model of the probability that a sentence holds the answer, or a fact that leads to the answer.
 
-Its weights were chosen once on the dev halves of question sets (docs/benchmarks/reduce.md). It uses words only. Vectors
-of whole sentences were tried in addition and did not improve it.
+The weights were chosen once on the dev halves of question sets (docs/benchmarks/reduce.md). All features compare words.
+Vectors of whole sentences were tried as further features, and did not improve the model.
 
-Features of a sentence, in this order. Every "mean similarity" is a mean over words of the question, weighted by their
-rarity in the file:
+The list of features uses these terms:
 
-- share of the question's words that it contains, each weighted by its rarity in the passage;
-- mean similarity to the question's words that are not in the title;
-- mean similarity to all words of the question, minus its maximum over the sentences of the passage;
-- fraction of the passage's sentences with a higher mean similarity;
-- share of the question's words that the previous sentence contains and this one lacks;
+- *share*: sum of the weights of some words of the question. The weights are ``QueryTerms.weights``, the rarity in the
+  file.
+- *similarity*: mean of the similarities of the sentence to words of the question, with the same weights.
+- *names*: number of capitalized words that the question lacks, divided by 3, at most 1. The first word of the sentence
+  does not count.
+
+Features of a sentence, in the order of the model's weights:
+
+- share of the question's words that the sentence contains. Here a weight is multiplied by the word's rarity in the
+  passage, and words that the passage lacks are left out;
+- similarity to the question's words that are not in the title;
+- similarity to all words of the question, minus the highest such similarity in the passage;
+- fraction of the passage's sentences that have a higher similarity to all words;
+- share of the question's words that the previous sentence contains and this sentence lacks;
 - ln(number of sentences of the passage);
-- whether it is the first sentence of the passage;
-- whether it begins with a pronoun or a similar word;
-- maximum of the mean similarity over the sentences of the passage;
-- names that the question lacks (up to 3, divided by 3), if the question asks for a person, else 0;
-- the same number of names, if the question asks for a place, else 0;
-- whether it has a date or time, if the question asks for one, else 0;
-- whether it has an amount, if the question asks for one, else 0;
-- names that the question lacks, as above, if the kind of the answer is unknown, else 0;
-- whether it has an amount, if the kind of the answer is unknown, else 0.
+- 1 if the sentence is the first one of the passage, else 0;
+- 1 if the sentence begins with a pronoun or a similar word, else 0;
+- highest similarity of a sentence of the passage to all words;
+- names, if the question asks for a person or an organisation, else 0;
+- names, if the question asks for a place, else 0;
+- 1 if the sentence has a date or time and the question asks for one, else 0;
+- 1 if the sentence has an amount and the question asks for one, else 0;
+- names, if ``QueryTerms.kind`` is ``other``, else 0;
+- 1 if the sentence has an amount and ``QueryTerms.kind`` is ``other``, else 0.
 """
 
 MOST_WORDS = 64
@@ -112,12 +125,15 @@ _KINDS = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueryTerms:
-    """Words of a question, their weights, and the kind of its answer.
+    """Words of a question, their weights, and the kind of answer that the question asks for.
 
-    - ``words``: the content words of the question, folded, without repeats, in order. ``stems`` are their stems.
+    All words are folded: they have no case and no accents.
+
+    - ``words``: the content words of the question in order, without repeats: see :func:`content_words`.
+    - ``stems``: the stem of each word in ``words``.
     - ``weights``: float64 (words,), the inverse document frequency of each word in the file, normalized to sum 1.
-    - ``every``: all words of the question, folded, in order.
-    - ``kinds``: the kinds of entities that may be the answer; empty if no word indicates a kind.
+    - ``every``: all words of the question in order, with repeats.
+    - ``kinds``: the kinds of entities that can answer the question; empty if no word of the question indicates a kind.
     - ``kind``: one word for ``kinds``: ``person``, ``place``, ``date``, ``quantity`` or ``other``.
     """
 
@@ -137,7 +153,10 @@ def query_terms(reader: Reader, text: str) -> QueryTerms:
 
 
 def content_words(text: str) -> tuple[str, ...]:
-    """Return the content words of a question, folded. If it has only function words, return all its words."""
+    """Return the content words of a question, or all its words if it has only function words.
+
+    The words are folded (without case and accents), in order, without repeats. At most MOST_WORDS are returned.
+    """
     all_words = list(dict.fromkeys(terms.words_of(_POSSESSIVE.sub(" ", text))))
     small = FUNCTION_WORDS[language_of(text)]
     telling = [
@@ -153,7 +172,8 @@ def weigh_terms(
 ) -> QueryTerms:
     """Return the terms of a question, weighted by the rarity of its words.
 
-    ``frequency`` is the number of chunks that contain each word, of ``total`` chunks.
+    ``frequency`` maps words to the number of chunks that contain the word; missing words occur in no chunk. ``total``
+    is the number of all chunks. ``words`` are the content words of the question; by default they are computed.
     """
     words = content_words(text) if words is None else words
     weights = np.array([max(LIGHTEST, math.log((total + 1) / (frequency.get(word, 0) + 0.5))) for word in words])
@@ -171,7 +191,10 @@ def weigh_terms(
 
 @dataclass(frozen=True, slots=True)
 class PiecePart:
-    """Part of a document, or the text of a summary. ``start`` is the offset in the document where ``text`` begins."""
+    """Part of a document, or a whole summary.
+
+    ``start`` is the offset in the document where ``text`` begins. It is 0 for a summary.
+    """
 
     start: int
     text: str
@@ -201,12 +224,13 @@ class Sentences:
     In the shapes, ``sentences`` counts the sentences of all passages, and ``words`` the content words of the question.
 
     - ``spans``: for each passage, the (start, end) of its sentences.
-    - ``at``: the passage of each sentence and its number there. Passages without sentences are not counted.
+    - ``at``: for each sentence, the index of its passage, and the index of the sentence in the passage. The index of
+      a passage counts only passages that have sentences.
     - ``near``, (sentences, words): similarity of the sentence to each word of the question, 0 to 1.
     - ``has``, (sentences, words): 1 where the sentence contains the word, else 0.
-    - ``features``, (sentences, FEATURES): further features, as :func:`compare` returns them.
+    - ``features``, (sentences, FEATURES): the last FEATURES columns of :func:`compare`.
     - ``titles``, (passages with sentences, words): 1 where the passage's title contains the word, else 0.
-    - ``shares``, (sentences,): share of the question in the sentence, weighted by the words' rarity in the passage.
+    - ``shares``, (sentences,): share of the question's words in the sentence, the first feature of :data:`SENTENCE`.
     - ``odds``, (sentences,): log-odds that the sentence holds the answer: see :data:`SENTENCE`.
     """
 
@@ -252,7 +276,7 @@ class Reading:
         return near
 
     def triples(self, passages: Sequence[TitledText]) -> int:
-        """Return the highest number of different three-word sequences of the question that a passage contains."""
+        """Count the different three-word sequences of the question in each passage, and return the highest count."""
         return int(self._text_rows[[self._index[passage] for passage in passages], -1].max())
 
     def sentences(self, passages: Sequence[TitledText]) -> Sentences:
@@ -265,13 +289,17 @@ class Reading:
         return Sentences(spans, layout, near, has, clues, titles, columns[:, 0], odds)
 
     def _row_numbers(self, indices: Sequence[int]) -> npt.NDArray[np.int64]:
-        """Return the row numbers, in the stored arrays, of the sentences of passages, which are given by index."""
+        """Return the numbers of the rows in ``_rows`` that belong to sentences of the passages with these indices."""
         return np.concatenate(
             [np.zeros(0, np.int64), *(np.arange(self._ends[index], self._ends[index + 1]) for index in indices)]
         )
 
     def _slice_rows(self, indices: Sequence[int]) -> tuple[Float64, Float64, Float64, Float64, Places]:
-        """Return the stored values of the sentences of passages, which are given by index."""
+        """Return (near, has, clues, titles, places) of the sentences of some passages.
+
+        ``indices`` are the indices of the passages. ``clues`` are ``Sentences.features``, and ``places`` is
+        ``Sentences.at``. The other values have the names of :class:`Sentences`.
+        """
         size, rows = len(self.question.words), self._rows[self._row_numbers(indices)]
         non_empty = [index for index in indices if self._spans[index]]
         layout = Places(np.array([len(self._spans[index]) for index in non_empty], dtype=np.int64))
@@ -281,7 +309,10 @@ class Reading:
     def _compute_features(
         self, near: Float64, has: Float64, clues: Float64, titles: Float64, layout: Places
     ) -> Float64:
-        """Return the features of sentences for the model: float64 (sentences, features)."""
+        """Return the features of sentences for :data:`SENTENCE`: float64 (sentences, features).
+
+        The arguments are the values that :meth:`_slice_rows` returns.
+        """
         if not len(near):
             return np.zeros((0, len(SENTENCE.weights)))
         names, dated, amounts, pointing, _ = clues.T
@@ -312,9 +343,11 @@ class Reading:
 
 
 class Places:
-    """Positions of sentences: ``of`` is the index of the passage, ``number`` the index of the sentence in the passage.
+    """Positions of the sentences of several passages. Each passage has at least one sentence.
 
-    ``counts`` is the number of sentences of each passage; none is 0. All indices are from 0.
+    - ``counts``: for each passage, the number of its sentences.
+    - ``of``: for each sentence, the index of its passage, from 0.
+    - ``number``: for each sentence, its index in the passage, from 0.
     """
 
     def __init__(self, counts: npt.NDArray[np.int64]) -> None:
@@ -329,7 +362,11 @@ class Places:
         return result
 
     def rarity(self, has: Float64) -> Float64:
-        """Return the rarity of each word among the sentences of a passage, (passages, words); 0 for a missing word."""
+        """Return the rarity of each word among the sentences of each passage.
+
+        The result is float64 (passages, words). In a passage of n sentences, the rarity of a word that m sentences
+        contain is ln((n + 1) / (m + 0.5)). It is 0 if m is 0. ``has`` is 1 where a sentence contains a word, else 0.
+        """
         counts = np.add.reduceat(has, self._starts, axis=0)
         result: Float64 = np.where(counts > 0, np.log((self.counts[:, None] + 1) / (counts + 0.5)), 0.0)
         return result
@@ -416,27 +453,31 @@ def _load_clues() -> CompiledClues:
 def compare(question: QueryTerms, texts: Sequence[str], stretches: Sequence[Spans]) -> tuple[Float64, Float64]:
     """Compare texts, and stretches of these texts, with the words of a question.
 
-    ``stretches`` has the (start, end) of the stretches of each text, in order. Text between stretches is only white
-    space. ``words`` is the number of content words of the question.
+    A stretch is a part of a text, such as a sentence. ``stretches`` has the (start, end) of the stretches of each text,
+    in order. The text between stretches must be white space.
 
     Returns
     -------
-    float64 (stretches, 2 words + FEATURES), a row for each stretch of each text:
+    Two arrays. In their shapes, W is the number of content words of the question (``QueryTerms.words``).
 
-    - one column per word: the similarity, 0 to 1, which is the highest cosine of the word and any word of the stretch;
-    - one column per word: 1 if the stretch contains the word. Of question words with the same stem, only the last
-      counts;
-    - number of capitalized words that the question lacks, without the first word, divided by three, at most 1;
-    - 1 for a date or time;
-    - 1 for an amount;
-    - 1 if its first word is a pronoun or a similar word;
-    - number of different pairs of consecutive words of the question in it.
+    float64 (stretches, 2 W + FEATURES), a row for each stretch of each text:
 
-    float64 (texts, 2 words + TEXT_FEATURES), a row for each text:
+    - W columns: the similarity of the stretch to each word, 0 to 1. It is the highest cosine of the word and any word
+      of the stretch;
+    - W columns: 1 if the stretch contains the word in any inflected form, else 0. If several words of the question have
+      the same stem, only the last of these words can have a 1;
+    - number of capitalized words that the question lacks, divided by 3, at most 1. The first word of the stretch does
+      not count;
+    - 1 if the stretch has a date or time, else 0;
+    - 1 if the stretch has an amount, else 0;
+    - 1 if the first word of the stretch is a pronoun or a similar word, else 0;
+    - number of different pairs of consecutive words of the question that the stretch contains.
 
-    - one column per word: the similarity of the text to the word, as above;
-    - one column per word: 1 if the word occurs in the text in any inflected form;
-    - number of different triples of consecutive words of the question in it.
+    float64 (texts, 2 W + TEXT_FEATURES), a row for each text:
+
+    - W columns: the similarity of the text to each word, computed as for a stretch;
+    - W columns: 1 if the text contains the word in any inflected form, else 0;
+    - number of different triples of consecutive words of the question that the text contains.
     """
     vectors, words = stored_vectors().view(np.uint16), list(question.words)
     terms = compiled.AskedTerms(tokenizer(), vectors, words, list(question.every), _load_clues())

@@ -1,8 +1,8 @@
-"""Reduction of hits to the sentences that a question needs (SCR), and the paper's sliding windows.
+"""Reduction of hits to the sentences that a question needs: selective content reduction (SCR).
 
-MobileRAG's selective content reduction keeps the window of three sentences that is nearest to the question, and one
-more sentence on either side: :func:`reduce_to_windows`. :func:`reduce` instead scores each sentence separately and
-keeps the sentences above a threshold. So a hit with many good sentences keeps more of them.
+:func:`reduce_to_windows` is the method of the MobileRAG paper. It keeps the window of three sentences that is nearest
+to the question, and one more sentence on either side. :func:`reduce` scores each sentence separately, and keeps the
+sentences above a threshold. So a hit with many good sentences keeps more sentences than a hit with few.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 _CUTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.42, 0.5, 0.6, 0.7, 1.0)
 _LEAST = (-30.0, -9.3, -8.65, -8.14, -7.67, -7.58, -7.22, -6.73, -6.12, 0.0)
-"""Lowest value of a kept sentence, for each share of tokens to remove in ``_CUTS``.
+"""For each share of tokens in ``_CUTS``: the threshold that removes about this share.
+
+Sentences with a lower value than the threshold are removed.
 
 Measured on gold passages of SQuAD (docs/benchmarks/reduce.md).
 """
@@ -37,7 +39,10 @@ SHORT = 240
 """Number of characters up to which a text is kept whole."""
 
 RANK = 1.5
-"""Factor of the deduction for the rank of a hit: its best sentence's value is lowered by RANK * ln(1 + rank)."""
+"""Factor of a hit's rank in the order of reduced hits: RANK * ln(1 + rank) is subtracted from a hit's value.
+
+The value of a hit is the value of its best sentence. Ranks count from 0.
+"""
 
 SMALLEST_COST = 20
 """Number of characters added to the cost of every sentence, for the text that surrounds it in the context."""
@@ -47,10 +52,12 @@ SMALLEST_COST = 20
 class SentenceScores:
     """Sentences of a passage with their values.
 
-    ``spans`` has the (start, end) of the sentences in order, and ``values``, float64 (sentences,), their values. A
-    value is the logarithm of probability over cost: the probability that the sentence holds the answer, and its number
-    of characters plus SMALLEST_COST. Sentences with the highest values are kept first. ``has_question_word`` is False
-    if no word of the question occurs in the passage. Its sentences cannot be ranked then.
+    - ``spans``: the (start, end) of the sentences, in order.
+    - ``values``, float64 (sentences,): ln(p / c) for each sentence. Here p is the probability that the sentence
+      holds the answer, and c is the number of the sentence's characters, plus SMALLEST_COST. Sentences with higher
+      values are kept first.
+    - ``has_question_word``: whether the passage contains a content word of the question. If not, the sentences cannot
+      be ranked.
     """
 
     spans: Spans
@@ -72,9 +79,10 @@ def score_sentences(reading: Reading, passages: Sequence[TitledText]) -> list[Se
 
 
 def least_value(cut: float) -> float:
-    """Return the lowest value of a kept sentence for a cut: about the share ``cut`` of the tokens is removed.
+    """Return the threshold that removes about the share ``cut`` of the tokens.
 
-    Raises InputError if ``cut`` is not in [0, 1].
+    Sentences with a lower value than the threshold are removed. For a cut of 0, the threshold is -inf. Raises
+    InputError if ``cut`` is not in [0, 1].
     """
     cut = arguments.share(cut, "cut", CUT_HINT)
     if cut == 0:
@@ -137,22 +145,23 @@ def runs(spans: Sequence[tuple[int, int]], chosen: Sequence[bool]) -> list[tuple
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Sizes of the sliding windows, counted in sentences.
+    """Sizes of the sliding windows of :func:`reduce_to_windows`, in sentences.
 
     Parameters
     ----------
     window:
         Sentences in a window.
     overlap:
-        Sentences that a window shares with the next one. The paper calls this the step size. The distance between the
-        starts of two windows is window - overlap.
+        Sentences that a window shares with the next window. The MobileRAG paper calls this number the step size. The
+        distance between the starts of two windows is window - overlap.
     extension:
         Sentences added before and after the best window.
 
     Raises
     ------
     InputError
-        If a number is out of range.
+        If a number is not whole, ``window`` is below 1, ``overlap`` is not in 0 to window - 1, or ``extension`` is
+        below 0.
     """
 
     window: int = 3
@@ -170,7 +179,7 @@ class Windows:
 
 
 PAPER = Windows()
-"""Sizes of the windows in the paper."""
+"""Sizes of the windows in the MobileRAG paper."""
 
 
 def reduce_to_windows(

@@ -151,7 +151,7 @@ def chat(
 
 
 def load(model: str, api_key: str) -> LanguageModel | None:
-    """Return the model that a spec names, or None if the spec is empty."""
+    """Return the model that ``model`` names, such as ``openai:URL#MODEL``, or None if ``model`` is empty."""
     from monograph.derive.loading import load_model
 
     return load_model(model, api_key) if model else None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from monograph.shelf import Archive
 
 REMEMBERED = 8
-"""Number of last turns that are kept."""
+"""Maximum number of turns (a question and its answer) that are kept as context for the next question."""
 
 _HELP = "/sources  /open N  /why  /new  /quit"
 

@@ -108,7 +108,7 @@ def options(
         bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Options before a command."""
+    """Accept the options that stand before a command, such as ``--version``."""
 
 
 def main() -> None:

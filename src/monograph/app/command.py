@@ -46,7 +46,10 @@ DONE_WITH_PROBLEMS = 3
 INTERRUPTED = 130
 
 _FILE_DEPENDENT = (InvalidDocument, NameTaken, NotFound, NotOnShelf, OutsideView)
-"""Input errors that depend on the file: the typed value is valid for other files."""
+"""Input errors that depend on the file: the same arguments can be valid for another file.
+
+Their exit code is FAILED, not WRONG_USAGE.
+"""
 
 
 def warn_of_no_hits(k: int) -> None:
@@ -85,8 +88,9 @@ def query_and_filter(
 class Result(NamedTuple):
     """Result of a command.
 
-    ``value`` is printed with ``--json``. ``show`` has the lines to print otherwise, or a function that prints them. If
-    ``problems`` is True, the exit code is 3.
+    - ``value``: printed as JSON with ``--json``.
+    - ``show``: the lines to print without ``--json``, or a function that prints them.
+    - ``problems``: if True, the exit code is 3.
     """
 
     value: Any
@@ -112,8 +116,8 @@ def report_result(report: Report, path: Path | str, *remarks: str, **more: Any) 
 def command(work: Callable[..., Result | None]) -> Callable[..., None]:
     """Wrap a function as a command: add ``--json``, print its result, and turn errors into exit codes.
 
-    With ``--json`` the result's value is printed as JSON. If the function has a parameter ``quiet``, it is then set.
-    A function that prints its own result has a parameter ``json_output`` and returns None.
+    With ``--json``, the command prints the value of the result as JSON. If the function has a parameter ``quiet``,
+    ``--json`` sets it to True. A function that prints its own result has a parameter ``json_output``, and returns None.
     """
     signature = inspect.signature(work, eval_str=True)
     own_parameters = [parameter for name, parameter in signature.parameters.items() if name != "json_output"]
@@ -190,7 +194,11 @@ def _refuse_swapped() -> None:
 
 @contextmanager
 def working(phase: str, *, quiet: bool) -> Iterator[OnProgress | None]:
-    """Show the progress of the block. SIGTERM interrupts the block as Ctrl-C does: stored work is kept and reported."""
+    """Yield a callback that shows the progress of work, and let SIGTERM interrupt the work as Ctrl-C does.
+
+    Work that was stored before an interruption is kept. With ``quiet``, None is yielded. ``phase`` names the work in
+    the output.
+    """
     is_main = threading.current_thread() is threading.main_thread()
     previous_handler = signal.signal(signal.SIGTERM, signal.default_int_handler) if is_main else None
     try:
@@ -202,9 +210,9 @@ def working(phase: str, *, quiet: bool) -> Iterator[OnProgress | None]:
 
 
 def combine_filters(written: Sequence[str]) -> dict[str, Any] | None:
-    """Return one filter that requires all of ``written``; None if it is empty.
+    """Return one filter that requires all filters in ``written``, or None if ``written`` is empty.
 
-    Each text has the form ``key operator value``, ``key=value`` or JSON.
+    Each filter is a text of the form ``key operator value``, ``key=value`` or JSON.
     """
     return {"and": [_one_filter(text) for text in written]} if written else None
 

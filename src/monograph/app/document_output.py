@@ -46,7 +46,10 @@ def title_and_uri(documents: Mapping[str, Document], identifier: str) -> tuple[s
 
 
 def section_of(title: str, metadata: Metadata) -> str:
-    """Return the headings above a chunk, without ``title``, the title of its document."""
+    """Return the section of a chunk: the headings that apply to the chunk, without the title of the document.
+
+    ``title`` is the title of the document, and ``metadata`` is the metadata of the chunk.
+    """
     return str(metadata.get("section", "")).removeprefix(title).removeprefix(" > ")
 
 
@@ -97,7 +100,11 @@ def print_versions(versions: Sequence[Version]) -> None:
 
 
 def print_neighbours(chunk: Chunk, near: Sequence[Chunk], count: int) -> None:
-    """Print a chunk among the chunks before and after it."""
+    """Print neighbouring chunks of a document, and mark one of them.
+
+    ``near`` are the chunks to print, and ``chunk`` is the chunk to mark. ``count`` is the number of all chunks of the
+    document.
+    """
     for neighbour in near:
         mark = "▶" if neighbour.id == chunk.id else " "
         print_line(

@@ -265,7 +265,7 @@ def costs(
 
 
 def _price(text: str) -> tuple[str, float, float]:
-    """Return (model, price of a million tokens read, price of a million tokens written) of an option."""
+    """Return (model, price of a million tokens read, price of a million tokens written) of a ``--price``."""
     model, _, both = text.rpartition("=")
     try:
         read, written = map(float, both.split("/"))

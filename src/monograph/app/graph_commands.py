@@ -196,7 +196,7 @@ def print_entities(entities: Sequence[Entity], merges: Sequence[Merge] = ()) -> 
 
 
 def _print_neighbours(neighbourhood: Neighbourhood, entities_by_id: dict[str, Entity]) -> None:
-    """Print one line for each neighbour, with the heaviest link that leads to it from an entity one hop nearer."""
+    """Print one line for each neighbour, with its distance in hops and its link: see :func:`_nearest_links`."""
     nearest = _nearest_links(neighbourhood)
     rows, descriptions = [], []
     around = [entity for entity in neighbourhood.entities if entity.id in nearest]
@@ -228,7 +228,11 @@ def _print_neighbours(neighbourhood: Neighbourhood, entities_by_id: dict[str, En
 
 
 def _nearest_links(neighbourhood: Neighbourhood) -> dict[str, tuple[int, Link]]:
-    """Return {entity id: (hops from the centre, heaviest link to it from an entity one hop nearer)}."""
+    """Return {entity id: (hops, link)} for the neighbours of the centre, which is the requested entities.
+
+    ``hops`` is the distance of the entity from the centre. ``link`` is the heaviest of the entity's links to entities
+    that are one hop nearer to the centre.
+    """
     touching = defaultdict(list)
     for link in neighbourhood.links:
         touching[link.source].append((link.target, link))
@@ -260,7 +264,7 @@ def _name(text: str) -> str:
 
 
 def _line(text: str, limit: int) -> str:
-    """Text on one line of at most about ``limit`` characters."""
+    """Return a text on one line of at most ``limit`` characters, with an ellipsis if it was truncated."""
     flat = " ".join(text.split())
     return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
 

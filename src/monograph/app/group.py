@@ -38,15 +38,20 @@ _SUGGESTIONS = {
 
 
 class CommandGroup(TyperGroup):
-    """Group of commands that accepts ``help`` for ``--help``, suggests a command for a wrong name, and ends quietly."""
+    """Group of commands that extends Typer's group.
+
+    - ``help COMMAND`` prints the help of a command, as ``COMMAND --help`` does.
+    - The error about an unknown command suggests an existing command, if a suggestion is known.
+    - If the reader of the output closes the pipe, the program ends without an error message.
+    """
 
     def make_context(self, *arguments: Any, **named: Any) -> typer.Context:
-        """Parse the arguments before a command."""
+        """Parse the arguments up to the name of the command, and return their context."""
         with _escape_errors():
             return super().make_context(*arguments, **named)  # type: ignore[return-value]
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        """Parse the arguments, with ``help search`` as ``search --help``."""
+        """Parse the arguments. ``help search`` is read as ``search --help``."""
         return super().parse_args(ctx, [*args[1:], "--help"] if args[:1] == ["help"] else args)
 
     def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]

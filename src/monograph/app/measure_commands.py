@@ -108,7 +108,10 @@ def _questions(dataset: Path | None, queries: Path | None, file: Path | None) ->
 
 
 def _print_results(results: Sequence[Measured], name: str) -> None:
-    """Print the counts, the cost, and the recall by type of question, one line for each search mode."""
+    """Print tables of the search modes: their scores, latencies and context tokens, and scores by type of question.
+
+    The table by type is left out if there is only one type.
+    """
     from monograph.evaluate import run
 
     first, k = results[0], results[0].k

@@ -1,4 +1,4 @@
-"""Opening the file or shelf that a command names: its key, the models that its user trusts, the engine of a shelf."""
+"""Opening of the file or shelf that a command names: key, trusted models, and the engine of a shelf."""
 
 from __future__ import annotations
 
@@ -30,7 +30,11 @@ if TYPE_CHECKING:
 LOCAL = "local"
 KEY_VARIABLE = "MONOGRAPH_KEY"
 TRUSTED_VARIABLE = "MONOGRAPH_TRUSTED"
-"""Environment variable with addresses that every file may open, separated by spaces."""
+"""Environment variable with the addresses of models that every file may use, separated by spaces.
+
+The address of a model is the URL of its server or the path of its folder: see
+:func:`monograph.derive.loading.addresses`.
+"""
 
 _writing = threading.Lock()
 
@@ -45,16 +49,20 @@ def opened_archive(
     engine: str = "",
     **options: Any,
 ) -> Iterator[Archive]:
-    """Yield the file or shelf at an address, open until the end of the block. See :func:`opened`.
+    """Yield the open file or shelf at an address, and close it at the end of the ``with`` statement.
+
+    See also :func:`opened`.
 
     Parameters
     ----------
     within, as_of:
-        Limit a file to a view or a snapshot; for a shelf they raise NotOnShelf.
+        View and snapshot to which a file is limited: see :func:`narrow`. If one is given for a shelf, NotOnShelf is
+        raised.
     engine:
-        Engine of a shelf, as for :func:`engines_of`; by default the environment variable names it.
+        Text that names the engine of a shelf: see :func:`engines_of`. By default the environment variable
+        ENGINE_VARIABLE has this text.
     options:
-        As for :meth:`monograph.Monograph.open`; a shelf uses only ``model`` and ``reranker``.
+        Further arguments of :meth:`monograph.Monograph.open`. A shelf uses only ``model`` and ``reranker``.
     """
     # The modules of shelves are not imported for a file.
     if "://" in address or os.path.isdir(address):  # noqa: PTH112 - it need not be a path
@@ -87,10 +95,11 @@ def opened_shelf(url: str, *, trust: bool = False, **options: Any) -> Shelf:
 
 
 def permission_of_shelf(url: str, *, trust: bool, named: Iterable[str] = ()) -> Callable[[str, str], bool]:
-    """Return a function of (file id, address) that says whether a shelf may open the address: see :func:`permission`.
+    """Return a function that takes a file id and a model's address, and returns whether a shelf may use the model.
 
-    With ``trust``, the addresses of the models in ``named``, which are specs, become trusted at once. In the list of
-    trusted addresses the shelf has its own address as id, because each of its shards has another id.
+    See :func:`permission`. ``named`` has texts that name models, such as ``openai:URL#MODEL``. With ``trust``, the
+    addresses of these models become trusted at once. The list of trusted addresses has the URL or path of the shelf in
+    place of a file id, because each shard has another id.
     """
     name = url.rstrip("/") if "://" in url else os.path.abspath(url)  # noqa: PTH100 - it need not be a path
     if trust:
@@ -99,7 +108,10 @@ def permission_of_shelf(url: str, *, trust: bool, named: Iterable[str] = ()) -> 
 
 
 def engines_of(written: str) -> Engines:
-    """Return the engine that searches shards: ``local``, or ``ray`` with its options. Raises InputError."""
+    """Return the function that creates the engine of a shelf, from a text such as ``local`` or ``ray:replicas=2``.
+
+    The engine searches the shards. Raises InputError if the engine or an option is unknown, or a value is invalid.
+    """
     from monograph.shelf.engines import local
     from monograph.shelf.ray_engine import OnRay
 
@@ -128,7 +140,11 @@ def tasks_of(written: str) -> Tasks | None:
 
 
 def _engine(written: str, ray: Mapping[str, Callable[[str], Any]], hint: str) -> tuple[str, dict[str, Any]]:
-    """Return the name of an engine, and its options."""
+    """Parse the name of an engine and its options, such as ``ray:cpus=2``.
+
+    ``ray`` maps each option of ``ray`` to a function that converts its value. If the text is invalid, InputError is
+    raised with ``hint``.
+    """
     name, _, rest = written.partition(":")
     try:
         kinds = {LOCAL: {}, "ray": ray}[name]
@@ -146,10 +162,11 @@ def list_of_trusted() -> Path:
 def opened(
     file: Path, *, trust: bool = False, named: Iterable[str] = (), create: bool = False, **options: Any
 ) -> Monograph:
-    """Open a file with its key. The models that the file names may open only addresses that the user has trusted.
+    """Open a file with its key. The models that the file names may use only addresses that the user has trusted.
 
-    With ``trust``, all addresses of these models, and of the specs in ``named``, become trusted permanently for this
-    file. The other parameters are those of :meth:`monograph.Monograph.open`.
+    ``named`` has texts that name further models, such as ``openai:URL#MODEL``. With ``trust``, the addresses of the
+    file's models and of the further models become trusted permanently for this file. ``create`` and ``options`` are
+    arguments of :meth:`monograph.Monograph.open`. Raises InputError if ``file`` is a shelf.
     """
     if os.path.isdir(file):  # noqa: PTH112 - of a path that the system does not take, Path.is_dir raises
         from monograph.shelf import is_shelf
@@ -171,10 +188,11 @@ def opened(
 
 
 def permission(*, trust: bool = False, name: str = "") -> Callable[[str, str], bool]:
-    """Return a function of (file id, address) that says whether the file may open the address.
+    """Return a function that takes a file id and a model's address, and returns whether the file may use the model.
 
-    It may if the address is trusted. With ``trust``, every address that is asked for becomes trusted. ``name``, if not
-    empty, is used in place of the id, for files that belong together such as the shards of a shelf.
+    A file may use a model whose address is trusted. With ``trust``, every address that the function receives becomes
+    trusted. If ``name`` is not empty, the list of trusted addresses has ``name`` in place of the file id. So files that
+    belong together, such as the shards of a shelf, share their trusted addresses.
     """
 
     def may_open(identity: str, address: str) -> bool:
@@ -253,7 +271,10 @@ def key_to_decrypt(file: Path) -> str:
 
 
 def new_key(file: Path) -> str:
-    """Return a new key for a file; a typed key is asked for twice. Raises InputError as :func:`key_to_decrypt` does."""
+    """Return a new key for a file: the value of ``MONOGRAPH_KEY``, or a key that the user types twice.
+
+    Raises InputError if the two typed keys differ, or if neither the environment nor a terminal provides a key.
+    """
     key = key_to_decrypt(file)
     if not os.environ.get(KEY_VARIABLE) and _prompt_key("the same key again: ") != key:
         raise InputError("the two keys differ", "type the same key twice")

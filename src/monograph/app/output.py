@@ -31,7 +31,11 @@ _KINDS: tuple[ChangeKind, ...] = ("new", "changed", "gone", "same")
 
 
 def as_json(value: Any) -> Any:
-    """Convert a value made of dataclasses to JSON types. The hits of a context are left out, also in an answer."""
+    """Convert a value made of dataclasses to JSON types.
+
+    The hits of a context are left out, also in the context of an answer. An answer gets two more fields:
+    ``confidence``, and ``best``, which is moved from the answer's context.
+    """
     from monograph.values import Answer, Context
 
     result = _plain(value)
@@ -158,7 +162,10 @@ def _escape(text: str, escape: Callable[[str], str]) -> str:
 
 @contextmanager
 def progress(phase: str, *, quiet: bool) -> Iterator[OnProgress | None]:
-    """Show the progress of work on standard error: a bar, or without a terminal a line every ten seconds."""
+    """Yield a callback that shows the progress of work on standard error; None with ``quiet``.
+
+    A terminal shows a bar. Otherwise a line is printed every LINE_SECONDS. ``phase`` names the work in the output.
+    """
     if quiet:
         yield None
         return
@@ -188,7 +195,10 @@ def progress(phase: str, *, quiet: bool) -> Iterator[OnProgress | None]:
 
 @contextmanager
 def progress_lines(phase: str, seconds: float = LINE_SECONDS) -> Iterator[OnProgress]:
-    """Print a line of progress to standard error every ``seconds`` seconds."""
+    """Yield a callback that receives progress, and print the last progress to standard error at regular intervals.
+
+    A line is printed every ``seconds`` seconds, and begins with ``phase``, the name of the work.
+    """
     status, finished = phase, threading.Event()
 
     def watch(progress: Progress) -> None:
@@ -241,7 +251,7 @@ def _cause(problem: Problem) -> str:
 
 
 def print_plan(plan: Plan) -> None:
-    """Print the changes of a plan, and its cost."""
+    """Print the changes that a sync would make, and their cost if it was computed."""
     print_moves(plan.moved)
     for kind, sign in zip(_KINDS, "+~-", strict=False):
         changes = plan.of(kind)
@@ -273,7 +283,10 @@ def print_moves(moves: Sequence[Move]) -> None:
 
 
 def print_report(report: Report, path: str) -> None:
-    """Print the report of an apply."""
+    """Print the counts of a sync or another write on one line, after a line for each moved root.
+
+    ``path`` is the path of the file or shelf.
+    """
     print_moves(report.moved)
     failed = f" ({report.fell_back} by patterns: the model failed)" if report.fell_back else ""
     parts = [

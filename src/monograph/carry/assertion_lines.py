@@ -22,7 +22,13 @@ from monograph.values import AssertedNode, AssertedRelation
 
 
 def written(connection: Connection) -> Iterator[dict[str, Any]]:
-    """Yield the lines of all assertions as dicts, nodes first. Raises ValueError with the fault if one is damaged."""
+    """Yield the lines of all assertions as dicts: first the lines of nodes, then those of relations.
+
+    Raises
+    ------
+    ValueError
+        If an assertion in the file is damaged. The message describes the damage.
+    """
     for finding in rules.findings(rules.CheckedRows(connection), content.assertions(key_of)):
         raise ValueError(finding.fault)
     for assertion in assertions.iterate_rows(connection):
@@ -36,7 +42,10 @@ def written(connection: Connection) -> Iterator[dict[str, Any]]:
 
 
 def read(folder: Path) -> Iterator[AssertedNode | AssertedRelation]:
-    """Yield the assertions of an export, in the order of its lines. Yield nothing if it has no file of assertions.
+    """Yield one assertion for each line of an export's file of assertions, in the order of the lines.
+
+    Each assertion has at most one origin, a chunk or a document. If the export has no file of assertions, nothing is
+    yielded.
 
     Raises
     ------

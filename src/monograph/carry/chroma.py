@@ -60,7 +60,10 @@ def opened(folder: Path, name: str = "") -> Store:
 
 @contextmanager
 def _translate_errors(folder: Path) -> Iterator[None]:
-    """Turn errors of Chroma in the block into SourceDamaged, also its panics, which are no subclass of Exception."""
+    """Raise SourceDamaged for any error that Chroma raises in the ``with`` block.
+
+    This includes panics of Chroma's Rust code, whose class does not inherit from Exception.
+    """
     try:
         yield
     except (MonographError, KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):

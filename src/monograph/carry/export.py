@@ -30,7 +30,7 @@ from monograph.store.vectors import vectors
 from monograph.values import ENTITY_KINDS, OnProgress, Progress
 
 AT_ONCE = 64
-"""Number of documents whose part of the graph is read at once."""
+"""Number of documents in a batch. The mentions and links of all its documents are read together."""
 
 ENTITIES_AT_ONCE = 1_024
 """Number of entities that are read at once."""
@@ -147,9 +147,10 @@ def _write_document(connection: Connection, row: int, documents_file: IO[str]) -
 
 
 def _write_chunks(connection: Connection, row: int, files: tuple[IO[str], BinaryIO], counts: Manifest) -> Manifest:
-    """Write the chunks of a document and their vectors. Return ``counts`` with the document, chunks and vectors added.
+    """Write the chunks of a document and their vectors, and return the new counts.
 
-    ``row`` is the document's row number. ``files`` are those of chunks and of vectors.
+    ``row`` is the document's row number. ``files`` has two open files: one for chunks and one for vectors. The new
+    counts are ``counts`` with this document, its chunks and its vectors added.
     """
     chunks_file, vectors_file = files
     stored = vectors.with_keys(connection, row)
@@ -189,9 +190,10 @@ def _write_line(file: IO[str], line: Mapping[str, Any]) -> None:
 
 
 def _entity_lines(connection: Connection, heads: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Yield the line of each entity as a dict. ``heads`` has the row numbers of the entities' names.
+    """Yield one line for each entity, as a dict.
 
-    If several entities share a name, there is a line for each of them.
+    ``heads`` has the row number of each entity's head: the name into which its other names were merged. Homonyms share
+    a head, and each of them has a line.
     """
     for first in range(0, len(heads), ENTITIES_AT_ONCE):
         batch = heads[first : first + ENTITIES_AT_ONCE]
@@ -209,7 +211,9 @@ def _entity_lines(connection: Connection, heads: Sequence[int]) -> Iterator[dict
 
 
 def _edge_lines(connection: Connection, rows: Sequence[int]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return (lines of mentions, lines of links) of the chunks with these row numbers, in order of chunk.
+    """Return (lines of mentions, lines of links) of chunks, in the order of ``rows``.
+
+    ``rows`` has the row numbers of the chunks.
 
     A mention is an entity that a chunk names. A link is a pair of entities that a chunk names in one sentence, or that
     a language model relates.

@@ -14,7 +14,9 @@ MOST_BYTES = 256_000_000
 
 
 def lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield (file and line number for error messages, object) of every line of a file that is not blank.
+    """Yield (place, object) for each line of a JSON Lines file. Blank lines are skipped.
+
+    The place is the line number and the file, for error messages.
 
     Raises
     ------
@@ -36,7 +38,13 @@ def lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def whole(path: Path) -> dict[str, Any]:
-    """Return the JSON object that a file consists of. Raises SourceError as :func:`lines` does."""
+    """Return the JSON object that a file consists of.
+
+    Raises
+    ------
+    SourceError
+        If the file cannot be read, has more than MOST_BYTES bytes, or is not a JSON object.
+    """
     try:
         with path.open("rb") as file:
             content = file.read(MOST_BYTES + 1)
@@ -48,9 +56,14 @@ def whole(path: Path) -> dict[str, Any]:
 
 
 def text(value: object, name: str, where: str) -> str:
-    """Return the text in a JSON value; an empty text for None. Raises SourceDamaged for any other value.
+    """Return the text that a field of a JSON object has as its value; an empty text if the value is None.
 
-    ``name`` is the field that has the value, ``where`` its file and line, both for the error message.
+    ``name`` is the name of the field, and ``where`` is the file and line of the object. Both are for the error message.
+
+    Raises
+    ------
+    SourceDamaged
+        If the value is neither a text nor None.
     """
     if value is None:
         return ""
@@ -60,7 +73,7 @@ def text(value: object, name: str, where: str) -> str:
 
 
 def unreadable(path: Path, error: OSError) -> SourceMissing | SourceUnreadable:
-    """Return the error of ours for a file that could not be read because of an OSError."""
+    """Return the error to raise for a file that could not be read: SourceMissing or SourceUnreadable."""
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return SourceMissing(f"{path} does not exist", "give the folder that contains it")
     return SourceUnreadable(f"{path} cannot be read: {error.strerror or error}", "check its permissions")

@@ -18,7 +18,7 @@ from monograph.values import Document, Float32, Passage, Problem, Section
 
 
 def opened(folder: Path) -> Store:
-    """Open an export for import. Raises SourceError as :func:`manifest` does."""
+    """Open an export for import. Raises SourceError if its manifest is missing, invalid or too new."""
     contents = manifest(folder)
     outside = contents.dimension if contents.embedder_spec == f"given:{contents.dimension}" else 0
     return Store(
@@ -36,7 +36,7 @@ def manifest(folder: Path) -> Manifest:
     Raises
     ------
     SourceError
-        If the folder has no manifest, or the manifest's layout is newer than this version of Monograph.
+        If the manifest is missing or invalid, or its layout is newer than this version of Monograph.
     """
     path = folder / layout.MANIFEST
     try:
@@ -53,10 +53,10 @@ def manifest(folder: Path) -> Manifest:
 
 
 def items(folder: Path, manifest: Manifest, *, vectors: bool) -> Items:
-    """Yield the documents of an export in its order, and a problem for each invalid document.
+    """Yield the documents of an export in the order of its lines, and a problem for each invalid document.
 
-    With ``vectors``, the documents come with the vectors that the exported file's embedder computed. If the
-    numbers of documents or chunks differ from the manifest, a problem comes last.
+    With ``vectors``, the documents come with the vectors of the export. If the export has more or fewer documents or
+    chunks than its manifest says, the last item is a problem.
 
     Raises
     ------

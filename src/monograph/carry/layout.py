@@ -39,9 +39,10 @@ class Manifest:
     entities, mentions, links:
         Numbers of entities, of mentions and of links; 0 if the graph was not exported.
     embedder, embedder_spec, dimension:
-        Key and spec of the embedder that computed the vectors, and the number of values of each vector.
+        Embedder that computed the vectors. Its key names it, with all settings that change its vectors. Its spec is
+        the text from which it can be loaded, such as ``static``. ``dimension`` is the number of values of each vector.
     extractor:
-        Key of the extractor that found the names.
+        Key of the extractor that found the entities: its name, with all settings that change what it finds.
     chunk_tokens, chunk_overlap:
         Settings with which the chunks were cut: most tokens of a chunk, and most tokens of an overlap.
     """
@@ -67,12 +68,12 @@ class Manifest:
 
 
 def manifest_of(value: Any) -> Manifest:
-    """Return the manifest in a parsed JSON value. Unknown fields are ignored.
+    """Convert a parsed JSON value to a manifest. Unknown fields are ignored.
 
     Raises
     ------
     ValueError
-        If the value is not a manifest.
+        If the value is not a JSON object, or a field of the manifest is missing or invalid.
     """
     if not isinstance(value, dict):
         raise ValueError("it is not a JSON object")

@@ -82,6 +82,9 @@ def _read_chunks(path: Path, grouped: Mapping[str, list[tuple[int, str, Mapping[
 
 
 def _read_origin(value: Mapping[str, Any], where: str) -> str:
-    """Return the path of the file that a document or chunk came from; an empty text if it is unknown."""
+    """Return the path of the file that a document or chunk came from; an empty text if the path is unknown.
+
+    ``value`` is the record of the document or chunk. ``where`` names the record in the error message.
+    """
     path = text(value.get("file_path"), "file_path", where)
     return "" if path in _UNKNOWN else path

@@ -16,7 +16,9 @@ _KEPT = ("media_type", "mime_type", "updated_at")
 
 
 def opened(path: Path) -> Store:
-    """Open a RAGdb file for import. Only texts are read: its sparse vectors are word counts and are computed again.
+    """Open a RAGdb file for import: its texts and their metadata.
+
+    The sparse vectors of the file are not read. They are word counts, which Monograph computes again.
 
     Raises
     ------

@@ -27,8 +27,9 @@ KINDS: Mapping[str, str] = {
 class ImportedDocument:
     """Imported document, with the vectors that the embedder of the other store computed for its passages.
 
-    ``made`` has one item for each passage: its vector, float32, or None if it has no computed vector. ``made`` is empty
-    if no passage has one.
+    ``made`` has one item for each passage: the vector that the embedder computed, float32, or None. An item is None
+    if the passage has no vector, or its vector is in ``Passage.vector``. If all items would be None, ``made`` may be
+    empty.
     """
 
     document: Document
@@ -67,7 +68,7 @@ class Store:
         Key of the embedder that computed the vectors, if it is an embedder of Monograph; else empty. The vectors are
         used if the importing file has the same embedder.
     dimension:
-        Number of values of a vector if all vectors came from outside; else 0.
+        Number of values of each vector, if an embedder outside Monograph computed all vectors; else 0.
     assertions:
         Yields the assertions of the store. Each names the documents or chunks that it comes from.
     """

@@ -1,1 +1,1 @@
-"""Dates of documents and times in questions, parsed from texts and metadata."""
+"""Times parsed from texts and metadata: the date of a document, and the period that a question names."""

@@ -1,6 +1,7 @@
-"""Times relative to a day: the periods that a question asks for, and the days that a text names without a year.
+"""Periods that a question asks for, and days that a text names without a year or relative to its own day.
 
-Examples: last week, in March, on 5 May, between 2 and 9 June 2023; next Friday, yesterday.
+A question may ask for *last week*, *in March* or *between 2 and 9 June 2023*. A text may name *5 May*, *next Friday* or
+*yesterday*.
 """
 
 from __future__ import annotations
@@ -58,9 +59,12 @@ _RELATIVE_DAY = regex(
 def days_near(text: str, own: date) -> Iterator[tuple[int, str]]:
     """Yield (offset in the text, ISO date) for each day that a text names without a year, or relative to ``own``.
 
-    ``own`` is the day that the text is about. For a day without a year, the date nearest to ``own`` is taken. ``next``
-    or ``this`` Friday is the first Friday after ``own``, and ``last`` Friday the last one before ``own``. A weekday
-    without such a word is skipped: in news it means a past day, and in chats a future one.
+    ``own`` is the day that the text is about.
+
+    - *5 May* is the date nearest to ``own``.
+    - *Yesterday* is the day before ``own``.
+    - *This Friday* and *next Friday* are the first Friday after ``own``. *Last Friday* is the last one before ``own``.
+    - *Friday* alone is skipped: in news it means a past day, and in chats a future one.
     """
     for match in _RELATIVE_DAY.finditer(text):
         if day := _resolve_near(match, own):
@@ -68,7 +72,7 @@ def days_near(text: str, own: date) -> Iterator[tuple[int, str]]:
 
 
 def days_without_year(text: str) -> list[tuple[int, int]]:
-    """Return the (month, day) of each day that a text names without a year, in order and without repeats."""
+    """Return the (month, day) of each day that a text names without a year, in text order and without repeats."""
     if not has_digit(text):
         return []
     return list(dict.fromkeys(_parse_month_and_day(match) for match in _DAY.finditer(text)))
@@ -116,17 +120,17 @@ _TIME = rf"""
     | {_COUNT}\ {_UNIT}\ ago\b
     )"""
 TIMES = regex(_TIME, re.VERBOSE | re.IGNORECASE)
-"""Matches a time in a question. If it does not match, :func:`requested_periods` returns no times."""
+"""Matches a time in a question, as *last week*. Without a match, :func:`requested_periods` returns an empty tuple."""
 _JOINED = regex(r"\s*(?:and|to|until|till|through|-|–)\s+(?:on\s+|in\s+)?", re.IGNORECASE)
 _BETWEEN = regex(r"\b(?:between|from)\s+(?:the\s+)?(?:on\s+|in\s+)?$", re.IGNORECASE)
 
 
 def requested_periods(text: str, today: date) -> tuple[TimeSpan, ...]:
-    """Return the periods that a question asks for, in order and without repeats. The periods are alternatives.
+    """Return the periods that a question asks for, in the order of the question and without repeats.
 
-    A text matches the question if it is from any of the periods. The question is in English. ``yesterday`` and ``in
-    March`` are relative to ``today``. A month or a day without a year is the last one that began on or before
-    ``today``.
+    If there are several periods, the question asks for documents from any of them. The question is in English.
+    *Yesterday* and *last week* are counted from ``today``. A month or day without a year (*in March*, *on 5 May*) is
+    the latest one that began on or before ``today``.
     """
     matches: list[tuple[re.Match[str], TimeSpan]] = []
     for candidate in TIMES.finditer(text):
@@ -185,9 +189,10 @@ def _parse_number(text: str) -> int:
 
 
 def _find_last(text: str, today: date) -> TimeSpan | None:
-    """Return the last month that began on or before ``today``, or the last such day if the text has a day of the month.
+    """Return the latest month or day that a text without a year (``March``, ``5 March``) can mean.
 
-    Return None if no year has that day: 30 February.
+    The month or day began on or before ``today``. Years that lack the day (29 February) are skipped. Return None if no
+    year has that day (30 February).
     """
     name = re.sub(r"[^a-z]|(?<=\d)(?:st|nd|rd|th)|of\b", "", re.sub(r"\d+(?:st|nd|rd|th)?", "", text.casefold()))
     day = re.search(r"\d+", text)

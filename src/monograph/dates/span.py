@@ -1,4 +1,4 @@
-"""Times parsed from texts as spans of seconds, and the date of a document by its metadata, title and first lines."""
+"""Parser of times, as spans of seconds, and of a document's date in its metadata, title or first lines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ISO = regex(r"\d{4}-?\d\d-?\d\d(?:[T ]\d\d.*)?", re.DOTALL)
 _MONTH = regex(r"(\d{4})-(\d\d)|([^\W\d]+)\.?,? (?:of |de )?(\d{4})")
 _YEAR = regex(r"\d{4}")
 _LONGEST = 64
-"""Maximum number of characters of a text that states a time. A longer text is a sentence."""
+"""Maximum number of characters of a text that :func:`parse` reads. A longer text is a sentence, and states no time."""
 
 DATE_SOURCES = ("metadata", "text", "file")
 """Sources of a document's date, most reliable first. A file's time of change is last, because it differs between
@@ -65,9 +65,10 @@ class TimeSpan:
         return _to_datetime(self.last).date().isoformat()
 
     def __str__(self) -> str:
-        """Return ISO 8601 in UTC: ``2026``, ``2026-03``, ``2026-03-01`` or ``2026-03-01T09:30:00Z``.
+        """Return the span as ISO 8601 in UTC: ``2026``, ``2026-03``, ``2026-03-01`` or ``2026-03-01T09:30:00Z``.
 
-        A span that is no year, month, day or instant is returned as ``first/last``.
+        These are a year, a month, a day and an instant. Any other span is returned as its first and last second:
+        ``2026-03-01T09:30:00Z/2026-03-01T10:29:59Z``.
         """
         first, last = _to_datetime(self.first), _to_datetime(self.last)
         for length in (4, 7, 10):
@@ -96,7 +97,8 @@ def parse(text: str) -> TimeSpan | None:
     """Return the time that a text of 4 to 64 characters states, or None.
 
     The text is ISO 8601, RFC 2822, a month or a year, or it names exactly one day, as in ``10 April 2026``. A time
-    without a time zone is treated as UTC. Return None for any other text, and for a time that no calendar has.
+    without a time zone is treated as UTC. Return None for any other text, and for a date that does not exist, such as
+    30 February.
     """
     text = text.strip()
     if not 4 <= len(text) <= _LONGEST:
@@ -117,10 +119,10 @@ def parse(text: str) -> TimeSpan | None:
 
 
 def of_value(value: Any) -> TimeSpan | None:
-    """Return the time that a JSON value means, or None.
+    """Return the time that a JSON value means; None if the value is no time.
 
-    A text is parsed by :func:`parse`. An int from 1000 to 2999 is a year. A larger number is a number of seconds or
-    milliseconds since 1970, if the time is then between 1973 and 2100. Other values are no times.
+    A text is parsed by :func:`parse`. An int from 1000 to 2999 is a year. Any other number counts the seconds since
+    1970, if that gives a time from 1973 to 2099. Otherwise it counts the milliseconds, under the same condition.
     """
     if isinstance(value, str):
         return parse(value)
@@ -204,12 +206,13 @@ _DAY = regex(
 
 
 MOST_BESIDE = 24
-"""Maximum number of characters besides the day in a first line that states the day of a text: ``Time: 20260105_11:00``.
+"""Maximum number of characters that the first line of a text may have in addition to a day, as in
+``Time: 20260105_11:00``. :func:`day_of_text` ignores a longer first line.
 """
 
 
 def days_in(text: str) -> list[str]:
-    """Return the days that a text names with a year, as ``2026-04-10``, in order and without repeats.
+    """Return the days that a text names with a year, as ``2026-04-10``, in text order and without repeats.
 
     ``20260410``, ``10.04.2026``, ``10 April 2026``, ``April 10th, 2026``, ``10 de abril de 2026`` and ``2026年4月10日``
     are the same day. ``04/10/2026`` is skipped: it is in April in some countries and in October in others.
@@ -231,10 +234,10 @@ def has_digit(text: str) -> bool:
 
 
 def day_of_text(title: str, text: str) -> date | None:
-    """Return the day that a text is about: the only day in its title, or in a first line that contains little else.
+    """Return the day that a text is about: the only day in its title, else the only day in its first line.
 
-    A day within a sentence does not count, because it may be another day: a biography begins with a day of birth.
-    Return None if there is no day, or more than one.
+    The first line counts only if it has at most MOST_BESIDE characters in addition to the day. A day within a sentence
+    may be another day: a biography begins with a day of birth. Return None if there is no day, or more than one.
     """
     days = days_in(title)
     if not days:
@@ -248,11 +251,13 @@ FIRST, LAST = of_day(date.min).first, of_day(date.max).last
 
 
 def date_of(metadata: Iterable[Mapping[str, Any]], title: str, text: str) -> Dated | None:
-    """Return the date of a document by its metadata, title and first lines; None if they contain no date.
+    """Return the date of a document, from its metadata, title or first lines; None if they contain no date.
 
-    ``metadata`` has the metadata of the document, then those of its passages. The first of them that has a date
-    decides. If none has a date, the first HEAD characters of the text are searched for a line ``Date: …``. Without such
-    a line, the date is that of :func:`day_of_text`.
+    The first of these places that has a date decides:
+
+    1. ``metadata``, under one of KEYS: first the metadata of the document, then the metadata of each passage.
+    2. A line such as ``Date: …`` in the first 400 characters (HEAD) of ``text``.
+    3. ``title`` or the first line of ``text``: see :func:`day_of_text`.
     """
     for mapping in metadata:
         ranks = {key: rank for key in mapping if (rank := _RANKS.get(_NOT_LETTERS.sub("", key.casefold()))) is not None}

@@ -3,8 +3,8 @@
 Cutting greedily from the start would move every later border when one word is inserted, and every later chunk would
 have to be embedded again. Here a chunk may end at any sentence in the second half of its token budget. It ends at the
 strongest break there: a heading, else the end of a paragraph, else of a sentence. Among equal breaks, the one whose
-following sentence has the highest hash is chosen. After an edit, the old and the new borders soon have the same
-candidates, choose the same one, and are identical from there on.
+following sentence has the highest hash is chosen. Not far behind an edited place, the old and the new text are
+cut at the same break again. From there on, their chunks are identical.
 """
 
 from __future__ import annotations
@@ -133,7 +133,11 @@ def _sum_tokens(buffer: Sequence[Sentence]) -> int:
 
 
 def _find_border(buffer: Sequence[Sentence], room: int) -> int:
-    """Return the index in ``buffer`` of the first sentence that belongs to the next chunk."""
+    """Return the index in ``buffer`` of the first sentence that belongs to the next chunk.
+
+    ``buffer`` has the sentences after the previous border, and ``room`` is the number of tokens that the chunk has for
+    them.
+    """
     filled = list(accumulate(sentence.tokens for sentence in buffer))
     candidates = [
         index for index in range(1, len(buffer)) if filled[index - 1] <= room and filled[index - 1] >= SHORTEST * room
@@ -145,7 +149,11 @@ def _find_border(buffer: Sequence[Sentence], room: int) -> int:
 
 
 def _take_overlap(buffer: Sequence[Sentence], index: int, settings: Settings) -> list[Sentence]:
-    """Return the sentences that the next chunk repeats: the last whole sentences before the border that fit."""
+    """Return the overlap: the sentences that the next chunk repeats from the end of this chunk.
+
+    ``buffer[index]`` is the first own sentence of the next chunk. As many sentences before it as fit are repeated, but
+    none from before the last heading.
+    """
     chosen: list[Sentence] = []
     # The next chunk's first own sentence must fit in addition to the overlap.
     room = min(settings.chunk_overlap, settings.chunk_tokens - buffer[index].tokens)
@@ -168,8 +176,8 @@ class Sentence(NamedTuple):
     strength:
         Strength of the break before the sentence: HEADING, PARAGRAPH or SENTENCE.
     mark:
-        Hash of the sentence's text. Among breaks of equal strength, the one before the sentence with the highest mark
-        is cut. So the choice does not depend on the position in the document.
+        Hash of the sentence's text. Among breaks of equal strength, the text is cut before the sentence with the
+        highest hash. So the choice does not depend on the position in the document.
     """
 
     start: int

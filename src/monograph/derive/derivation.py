@@ -1,8 +1,8 @@
 """Derived values: each is a function of content, computed once and stored in the memo under the hash of its inputs.
 
-A plan computes the cost of the missing values, an apply derives them, and a check compares their keys. The keys depend
-on the model. When the model changes, all values of the new model are derived first. Then they replace the values of
-the old model in one transaction.
+``plan`` computes the cost of the missing values, and ``apply`` derives and stores them. ``check`` compares the stored
+keys with the keys of the present content. A key depends on the model. When the model changes, all values of the new
+model are derived first. Then they replace the values of the old model in one transaction.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ NOTHING: Mapping[bytes, bytes] = MappingProxyType({})
 
 
 class MissingValue(Exception):
-    """A derived value is not in the memo any more, because another process emptied the memo: derive the value again."""
+    """Signal to :func:`retry` that a derived value is no longer in the memo: another process has emptied the memo."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +68,16 @@ class Derivation(Generic[Input]):
     key:
         Returns the memo key of an input: the hash of the input, of the model and of its settings.
     make:
-        Derives the values of inputs, which it gets as {key: input}. Yields groups of values as soon as they exist.
+        Derives the values of the inputs in a dict {memo key: input}. Yields groups of values as soon as they exist.
     price:
         Returns an upper bound of the cost of deriving the values of some inputs.
     at_once:
         Number of values that are stored in one transaction.
     is_quick:
-        Whether deriving a value is free and takes no longer than storing it. Such a value can wait for the transaction
-        that stores the documents that need it.
+        Whether deriving a value is free and takes no longer than storing it. Such a value needs no transaction of its
+        own: it can be stored together with its document.
     is_moved:
-        Whether values are moved from the memo to another table, so that the memo does not keep them.
+        Whether the memo keeps a value only until the value is moved to another table.
     """
 
     kind: str
@@ -93,7 +93,7 @@ class Derivation(Generic[Input]):
         return {self.key(item): item for item in inputs}
 
     def missing(self, connection: Connection, wanted: Mapping[bytes, Input]) -> dict[bytes, Input]:
-        """Return the part of ``wanted``, as {memo key: input}, whose values are not in the memo."""
+        """Return the items of ``wanted``, a dict {memo key: input}, for which the memo has no value."""
         stored = memo.rows(connection, self.kind, list(wanted))
         return {key: item for key, item in wanted.items() if key not in stored}
 
@@ -126,17 +126,18 @@ class Derivation(Generic[Input]):
         wanted:
             Inputs by memo key.
         waiting:
-            Values by memo key that the transaction of their documents will store: see :meth:`rows`. They do not count
-            as missing. If ``is_quick``, newly derived values are added to this dict and not stored. None to store all.
+            Values by memo key that are not stored yet. :meth:`rows` stores them later, in the transaction that stores
+            their documents. Values in this dict are not derived again. If ``is_quick``, new values are added to this
+            dict instead of being stored. Without a dict (None), all new values are stored.
         ahead:
-            Values by memo key that were already derived elsewhere. If the memo lacks such a value, it is added to
-            ``waiting`` (without ``waiting``: stored), and not derived again.
+            Values by memo key that other processes have derived. If the memo lacks one of these values, the value is
+            not derived again, but added to ``waiting``, or stored if ``waiting`` is None.
         on_stored:
             Called after each group with the number of ``wanted`` values that exist so far.
 
         Returns
         -------
-        The values that the memo lacked, and that did not wait.
+        The values that this call has added to the memo or to ``waiting``.
         """
         if waiting is not None and self.is_quick and self.is_moved:
             missing = dict(wanted)  # Moved values do not stay in the memo: all are missing.
@@ -215,15 +216,18 @@ def extraction_key(extractor: str, text: str) -> bytes:
 
 
 def summary_key(summarizer: str, max_tokens: int, texts: Sequence[str]) -> bytes:
-    """Return the memo key of the summary of texts, whose order matters. ``summarizer`` is the summarizer's key."""
+    """Return the memo key of one summary of several texts. If the order of the texts changes, so does the key.
+
+    ``summarizer`` is the summarizer's key, and ``max_tokens`` the most tokens of the summary.
+    """
     return content_hash("summarize", summarizer, max_tokens, list(texts))
 
 
 def embedded_text(title: str, metadata: Metadata, text: str) -> str:
-    """Return the text to embed for a chunk: its title, headings and table columns, then its own text.
+    """Return the text to embed for a chunk: its document's title, its headings, its table columns, then its own text.
 
-    ``title`` is the document's title, ``metadata`` and ``text`` are the chunk's. Each part begins a line. The headings
-    are left out if the chunk begins with the last of them, and so are empty parts.
+    ``title`` is the document's title, ``metadata`` and ``text`` are the chunk's. Each of the four parts begins a line.
+    Empty parts are left out. The headings are also left out if the chunk's text begins with the innermost heading.
     """
     above = [title]
     section = str(metadata.get("section", ""))
@@ -243,10 +247,10 @@ def vectors(embedder: Embedder) -> Derivation[str]:
 
 
 def name_codes(embedder: Embedder) -> Derivation[str]:
-    """Return the derivation of binary codes from the keys of names.
+    """Return the derivation of binary codes from names.
 
-    The key of a name, by which the graph stores the name, is embedded as a text. The code has one bit for each
-    dimension of the vector: 1 if the value is positive.
+    An input is the key of a name: the form under which the graph stores the name. The key is embedded as a text. The
+    code has one bit for each dimension of the vector: 1 if the value is positive.
     """
     prefix_hash = hashlib.sha256(content_hash("code", embedder.key))
 
@@ -321,8 +325,8 @@ def extractions(extractor: Extractor) -> Derivation[Chunk]:
 def summaries(summarizer: Summarizer, max_tokens: int) -> Derivation[tuple[str, ...]]:
     """Return the derivation of summaries. Each input is a tuple of texts, which get one summary together.
 
-    ``max_tokens`` is the most tokens of a summary. ``make`` raises ModelUnavailable if a summary is empty although a
-    text is not.
+    ``max_tokens`` is the most tokens of a summary. ``make`` raises ModelUnavailable if a summary is blank although at
+    least one of its texts is not.
     """
     from monograph.derive.summarize.extractive import ExtractiveSummarizer
     from monograph.derive.summarize.llm import LLMSummarizer

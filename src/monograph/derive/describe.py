@@ -75,6 +75,6 @@ class ModelDescriber:
         return Completion(text, reply.tokens_in, reply.tokens_out)
 
     def price(self, pixels: Sequence[int]) -> tuple[int, int]:
-        """Return the approximate (calls, tokens) to describe pictures. ``pixels`` has the pixels of each picture."""
+        """Return the approximate (calls, tokens) to describe pictures. ``pixels`` has one number for each picture."""
         (prompt_tokens,) = count_tokens([PROMPT])
         return len(pixels), sum(prompt_tokens + pixel_count // PIXELS_A_TOKEN + MAX_TOKENS for pixel_count in pixels)

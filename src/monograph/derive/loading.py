@@ -35,8 +35,11 @@ _MAKERS: Mapping[tuple[Kind, str], str] = {
     ("describer", "openai"): "openai_compatible:OpenAICompatible.from_spec",
     ("language model", "openai"): "openai_compatible:OpenAICompatible.from_spec",
 }
-"""Constructor of each model, as ``module:name`` below ``monograph.derive``, by (kind of model, scheme of the spec).
-It is called with the part of the spec after the scheme and, for a model behind a server, with the API key.
+"""Constructor of each model, by (kind of model, scheme of the spec).
+
+A constructor is written as ``module:name``, with the module relative to ``monograph.derive``. The first argument of the
+constructor is the part of the spec after the scheme. For a model behind a server, the second argument is the API key.
+The constructors of the schemes in _OWN have no arguments.
 """
 
 _OWN = ("static", "pattern", "extractive")
@@ -151,7 +154,7 @@ def load_model(spec: str, api_key: str = "", allow: Allow | None = None) -> Lang
 
 
 def _scheme(spec: str) -> str:
-    """Return the part of a spec before its first colon; an empty text if nothing follows the colon."""
+    """Return the part of a spec before its first colon; an empty text without a colon, or if nothing follows it."""
     scheme, _, source = spec.partition(":")
     return scheme if source else ""
 
@@ -186,15 +189,23 @@ def changed_settings(settings: Any) -> dict[str, Any]:
 
 
 def write_spec(spec: str, changed: Mapping[str, Any], separator: str = "#") -> str:
-    """Return the spec with ``changed``, the settings that are not the default, appended as JSON after ``separator``."""
+    """Append settings to a spec, as JSON after ``separator``. Return the spec unchanged if ``changed`` is empty.
+
+    ``changed`` has the settings whose values are not the defaults, by name.
+    """
     return spec + (f"{separator}{json.dumps(changed, sort_keys=True)}" if changed else "")
 
 
 def read_spec(source: str, defaults: Settings) -> tuple[str, Settings]:
-    """Return (source, settings) of an ``onnx`` spec. ``source`` is the part of the spec after its colon.
+    """Return (folder or name of the model, settings) of an ``onnx`` spec.
 
-    Settings that the spec does not contain are those of ``defaults``. Raises ModelUnavailable if the settings cannot be
-    read.
+    ``source`` is the spec without ``onnx:``: a folder or name and, after ``#``, settings as JSON. Settings that are not
+    in the spec are those of ``defaults``.
+
+    Raises
+    ------
+    ModelUnavailable
+        If the settings cannot be read.
     """
     name, _, changed = source.partition("#")
     try:
@@ -214,8 +225,8 @@ def api_key_of(kind: str, given: str = "") -> str:
 
     ``kind`` is ``embedder`` or ``reranker``. The first of these that exists is returned:
 
-    1. ``given``, the caller's key, unless it equals the value of :data:`VARIABLE`: a command's option may have read it
-       from there.
+    1. ``given``, the caller's key. This key is passed over if it equals the value of the environment variable
+       :data:`VARIABLE`, because an option of a command may have read the key from this variable.
     2. The environment variable for this kind of model. If it is set but empty, no key is sent.
     3. The environment variable :data:`VARIABLE`.
     """
@@ -243,10 +254,16 @@ HUB = "https://huggingface.co/"
 
 
 def addresses(spec: str) -> tuple[str, ...]:
-    """Return the addresses that the model of a spec opens, in order; empty for models that are part of Monograph.
+    """Return the addresses that the model of a spec opens; empty for models that are part of Monograph.
 
-    The address of a server is its URL. The address of a folder is its absolute path without symbolic links. The address
-    of an installed spaCy pipeline is its spec. The address of any other model is its page on the hub.
+    ``spec`` is a spec that a file stores: of an embedder, extractor, summarizer or describer. The addresses are:
+
+    - of a server: its URL;
+    - of a folder: its absolute path without symbolic links;
+    - of an installed spaCy pipeline: its spec;
+    - of a ``model2vec`` folder that does not exist: none;
+    - of any other model: its page on the hub;
+    - of an ``llm`` spec with a fallback: those of the language model, then those of the fallback.
     """
     kind, _, source = spec.partition(":")
     if kind.partition("/")[0] == "llm":
@@ -263,7 +280,7 @@ def addresses(spec: str) -> tuple[str, ...]:
 
 
 def is_named(spec: str) -> bool:
-    """Return whether the command line can load a model from its spec; not so for an object that a caller passed."""
+    """Return whether the command line can load the model of a spec; False if the model is a caller's Python object."""
     scheme, colon, _ = spec.partition(":")
     schemes = {"llm", *(name for kind, name in _MAKERS if kind != "reranker")}.difference(_OWN)
     return spec in _OWN or (bool(colon) and scheme.partition("/")[0] in schemes)

@@ -6,7 +6,7 @@ from hashlib import sha256
 
 
 def mark_for(text: str) -> str:
-    """Return a mark to put before and after ``text`` in a prompt: a hash of the text, which does not occur in it."""
+    """Return a mark to put before and after ``text`` in a prompt: a hash that does not occur in ``text``."""
     number = 0
     while (mark := "=====" + sha256(f"{number} {text}".encode("utf-8", "replace")).hexdigest()[:12]) in text:
         number += 1

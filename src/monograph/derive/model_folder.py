@@ -22,8 +22,8 @@ EXPORT_HINT = "export the model with its fast tokenizer"
 class OnnxModel:
     """ONNX model and tokenizer of a folder.
 
-    The model is the folder's only ``*.onnx`` file; if there are several, it is ``model.onnx``. The tokenizer is
-    ``tokenizer.json``.
+    The model is the folder's only ``*.onnx`` file; if there are several, it is ``model.onnx``. If the folder has no
+    ``*.onnx`` file, the model is in the subfolder ``onnx``. The tokenizer is ``tokenizer.json``.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class OnnxModel:
         self._output = output if output in outputs else outputs[0]
 
     def key(self, settings: Mapping[str, Any]) -> str:
-        """Return a key: the name of the model file, and a hash of both files' bytes and of ``settings``."""
+        """Return a key: the model file's name, and a hash of the model file, ``tokenizer.json`` and ``settings``."""
         return f"{self._paths[0].stem}/{digest(self._paths, json.dumps(settings, sort_keys=True))}"
 
     def run(self, texts: Sequence[Any]) -> tuple[Any, npt.NDArray[np.int64]]:

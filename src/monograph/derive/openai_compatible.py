@@ -33,8 +33,8 @@ class OpenAICompatible(ServedModel):
         Sent as a bearer token. It is never read from the environment, and no file stores it. It is removed from error
         messages that quote the server.
     timeout:
-        Most seconds of one try until the reply begins. The same number of seconds is allowed from there to the reply's
-        last byte. Small models on small machines need minutes.
+        Most seconds of one try from the request to the beginning of the reply. The same number of seconds is allowed
+        from the beginning to the end of the reply. Small models on small machines need minutes.
     temperature:
         Sampling temperature; 0 gives the likeliest answer. None sends no temperature, for models that refuse it.
     retries:

@@ -10,8 +10,9 @@ INSTEAD = "[api key]"
 """Text that replaces a key."""
 
 LEAST = 8
-"""Fewest characters of a key that is also removed from inside words and from answers. A shorter key is not a secret: it
-is a placeholder for a server that needs no key.
+"""Fewest characters of a key that counts as a secret. A secret key is removed from errors and from answers, even inside
+a word. A shorter key is a placeholder for a server that needs no key. A placeholder is removed from errors only,
+as a whole word.
 """
 
 LONGEST_FORM = 12

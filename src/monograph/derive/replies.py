@@ -1,4 +1,4 @@
-"""Contents of replies and stream events of OpenAI-compatible servers: answer without thoughts, end, token counts."""
+"""Readers of replies and stream events of OpenAI-compatible servers: text of an answer, its end, and token counts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ _THOUGHT_END = regex(r"^.*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNOR
 
 
 def text_in(reply: Mapping[str, Any]) -> str | None:
-    """Return the text of the first choice in a reply, or the piece of text in a stream event; None without a choice."""
+    """Return the text of the first choice in a reply or stream event; None if there is no choice.
+
+    A choice without a text gives its refusal, and without a refusal an empty text.
+    """
     try:
         choice = reply["choices"][0]
         message = choice["delta"] if "delta" in choice else choice["message"]

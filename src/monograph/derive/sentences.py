@@ -1,8 +1,8 @@
 """Division of a text into spans of sentences.
 
 The library sentencex, which Wikimedia wrote for the languages of Wikipedia, finds the sentences. In addition, a
-sentence is divided at most of its line ends: they separate headings, list items, table rows, and lines of chats and
-code.
+line end divides a sentence, so that headings, list items, table rows, and lines of chats and code are sentences. If a
+lower-case letter begins the next line, the line end does not divide: it is then a line break inside prose.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def spans_of_texts(texts: Sequence[str], longest: int = LONGEST_CHARACTERS) -> l
 
 
 def blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the (start, end) of the blocks of a text, in order. Together they cover it: see BLOCK_CHARACTERS."""
+    """Yield the (start, end) of the blocks of a text, in order and without gaps: see BLOCK_CHARACTERS."""
     start = 0
     while start < len(text):
         end = min(len(text), start + BLOCK_CHARACTERS)
@@ -91,7 +91,10 @@ def trim(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _split_at_lines(text: str, sentences: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield the spans of ``sentences``, divided at line ends that end a sentence, without white space around."""
+    """Yield the spans of ``sentences``, divided at line ends. No span begins or ends with white space.
+
+    A line end before a lower-case letter divides nothing, unless there is a blank line between them.
+    """
     for begin, end in sentences:
         start = begin
         for newline in _NEWLINE.finditer(text, begin, end) if text.find("\n", begin, end) >= 0 else ():
@@ -128,7 +131,10 @@ def after_space(text: str, first: int, last: int) -> int:
 
 
 def cut(text: str, start: int, end: int, longest: int) -> Iterator[tuple[int, int]]:
-    """Yield the (start, end) of parts of a span with at most ``longest`` characters, cut at white space if possible."""
+    """Divide a span into parts of at most ``longest`` characters, and yield the (start, end) of each part.
+
+    Spans are divided at white space if possible. No part begins or ends with white space.
+    """
     while end - start > longest:
         middle = after_space(text, start + longest // 2, start + longest)
         yield from trim(text, start, middle)
@@ -137,10 +143,10 @@ def cut(text: str, start: int, end: int, longest: int) -> Iterator[tuple[int, in
 
 
 MOST_WORK = 1_024
-"""Most comparisons of a character of a stretch with others, on average: 630 in the worst of 24,000 real paragraphs."""
+"""Most work of a stretch (see :func:`work`) per character. The worst of 24,000 real paragraphs needs 630."""
 
 ALWAYS_TAKEN = 512
-"""A stretch of at most this many characters is passed to sentencex without a count of the work."""
+"""Most characters of a text that is passed to sentencex without an estimate of its work: see :func:`work`."""
 
 LONG_WORD = 256
 
@@ -163,8 +169,9 @@ _LINE_OR_SPACE = regex(r".*\n|.*\s", re.DOTALL)
 def stretches(text: str) -> Iterator[tuple[int, int]]:
     """Yield the (start, end) of the stretches of a text, in order. Each stretch is passed to sentencex in one call.
 
-    A text is divided if sentencex would need too much time for it. No sentence continues from one stretch to the next.
-    Only a text that is no prose is divided inside a paragraph.
+    For some paragraphs, such as one of thousands of quotation marks, sentencex would need too much time: see
+    :func:`work`. Such a paragraph is divided into several stretches. The paragraphs between two such paragraphs are one
+    stretch. No sentence continues from one stretch to the next. Prose is not divided inside a paragraph.
     """
     start = 0
     if not _is_easy(text):
@@ -180,7 +187,10 @@ def stretches(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _divide(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a stretch, cut at ends of lines, else at white space, until no part needs too much work."""
+    """Yield (start, end) of the parts of ``text[first:last]``. The work of each part is within MOST_WORK.
+
+    A part ends at the end of a line if possible, else after white space, else anywhere.
+    """
     length = last - first
     times = _times_too_much(text[first:last])
     if times <= 1:
@@ -198,7 +208,7 @@ def _divide(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
 
 
 def _times_too_much(text: str) -> float:
-    """Return the work of a stretch as a multiple of the allowed work; at most 1 if it need not be divided."""
+    """Return the work of a text as a multiple of what MOST_WORK allows. Above 1, the text must be divided."""
     return 0 if _is_easy(text) else work(text) / (MOST_WORK * len(text))
 
 
@@ -212,7 +222,11 @@ def _is_easy(text: str) -> bool:
 
 
 def work(text: str) -> int:
-    """Return how many characters sentencex reads at most to divide a paragraph, beyond reading it once."""
+    """Return an upper bound of the characters that sentencex reads again when it divides a paragraph.
+
+    sentencex reads a paragraph once from start to end. It reads characters again to find the other quote of a pair, to
+    compare stops with quotes and brackets, and to find the start of the word before a stop.
+    """
     quotes = [(match.start(), match.group()) for match in _QUOTE.finditer(text)]
     stops = [match.start() for match in _STOP.finditer(text)]
     enclosing: int = len(quotes) // 2 + sum(map(text.count, _ENCLOSES))
@@ -230,7 +244,11 @@ def work(text: str) -> int:
 
 
 def _count_end_search(text: str, quotes: list[tuple[int, str]]) -> int:
-    """Count the characters from each possible opening quote to its farthest possible closing quote, else to the end."""
+    """Count the characters that sentencex reads from each possible opening quote in search of the closing quote.
+
+    An opening quote may have several closing signs. Each sign is searched up to its next occurrence, or up to the end
+    of the text if the sign does not occur. The longest of these searches counts.
+    """
     total = 0
     following: dict[str, int] = {}
     for position, sign in reversed(quotes):
@@ -250,7 +268,10 @@ def _count_end_search(text: str, quotes: list[tuple[int, str]]) -> int:
 
 
 def _count_way_back(text: str, stops: list[int]) -> int:
-    """Count the characters from each stop in a long word back to the beginning of the word."""
+    """Count the characters that sentencex reads from each stop in a long word back to the start of the word.
+
+    ``stops`` are the offsets of characters that may end a sentence. A long word has at least LONG_WORD characters.
+    """
     total = 0
     for word in _LONG_WORD.finditer(text):
         within = stops[bisect_left(stops, word.start()) : bisect_left(stops, word.end())]

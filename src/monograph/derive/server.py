@@ -42,9 +42,10 @@ class ServedModel:
     """Model at a path of a server: base class of the clients for each kind of model.
 
     Safe for use by several threads; connections are reused. A request is retried after errors that may pass: a refused
-    or broken connection, a reply that breaks off, and the statuses 408, 425, 429 and 5xx. The wait before a retry is
-    the one that the header ``Retry-After`` states. Without the header it is twice the wait before. Redirects are not
-    followed, because they would send the key to another server.
+    or broken connection, a reply that breaks off, and the statuses 408, 425, 429 and 5xx. If the reply has the header
+    ``Retry-After``, the client waits as long as the header states. Without the header, the client waits FIRST_WAIT
+    seconds before the first retry, and doubles the wait for each further retry. Redirects are not followed, because
+    they would send the key to another server.
 
     The spec is ``KIND:BASE_URL#MODEL``. If settings differ from the defaults, ``#`` and these settings as JSON follow.
 
@@ -61,8 +62,8 @@ class ServedModel:
         Sent as a bearer token, unless it is empty. No file stores it. It is removed from error messages that quote the
         server.
     timeout:
-        Most seconds of one try until the reply begins. The same number of seconds is allowed from there to the reply's
-        last byte.
+        Most seconds of one try from the request to the beginning of the reply. The same number of seconds is allowed
+        from the beginning to the end of the reply.
     retries:
         Retries after the first try.
 
@@ -79,7 +80,7 @@ class ServedModel:
     path: ClassVar[str]
     """Path of the API, after the base URL."""
     noun: ClassVar[str]
-    """Name of this kind of model in errors."""
+    """Name of this kind of model in errors, such as ``reranker``."""
     form: ClassVar[str]
     """Hint of the error for an invalid spec: it describes the form of a spec of this kind."""
     hint: ClassVar[str] = _URL_HINT
@@ -91,7 +92,11 @@ class ServedModel:
     retries_timeouts: ClassVar[bool] = False
     """Whether a request is retried after it timed out."""
     other_form: ClassVar[str]
-    """Word by which a server's error shows that the server expects requests in the other form. See the subclasses."""
+    """Name of a field that only the second form of requests has.
+
+    If a server's error mentions the field, the server expects the second form: see :meth:`_switch_form`. Only
+    subclasses for APIs with two forms of requests have this attribute.
+    """
 
     def __init__(
         self, base_url: str, model: str, changed: Mapping[str, Any], api_key: str, timeout: float, retries: int
@@ -132,12 +137,14 @@ class ServedModel:
 
     @classmethod
     def from_spec(cls, source: str, api_key: str = "") -> Self:
-        """Return the model for the part of a spec after the colon.
+        """Return the model of a spec.
+
+        ``source`` is the part of the spec after its first colon: ``BASE_URL#MODEL`` or ``BASE_URL#MODEL#SETTINGS``.
 
         Raises
         ------
         UnknownModel
-            If that part does not have the form of such a spec.
+            If ``source`` does not have this form, or a value in it is invalid.
         """
         base_url, _, rest = source.partition("#")
         model, _, changed = rest.partition("#")
@@ -168,9 +175,9 @@ class ServedModel:
     def _stream(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Post a JSON object and yield the events of the reply, one JSON object each. Raises ModelUnavailable.
 
-        The request is retried until a reply with status 200 begins. If the server sends the whole reply at once, it is
-        one event. It is an error if the stream ends before ``[DONE]``. A caller that needs no more events may stop
-        iterating before that.
+        The request is retried only before a reply with status 200 begins. If the server does not stream, the whole
+        reply is yielded as one event. A stream that ends before ``[DONE]`` is an error. A caller that needs no more
+        events may stop iterating early.
         """
         body = json.dumps(request).encode()
         response = self._retry(lambda: self._open(body))
@@ -227,7 +234,8 @@ class ServedModel:
     def _pieces(self, response: BaseHTTPResponse, broken: str = "") -> Iterator[bytes]:
         """Yield the body of a reply piece by piece. It is an error if the body takes too long or exceeds ``max_reply``.
 
-        ``broken`` is as for :meth:`_translate_errors`.
+        If the connection breaks, ``broken`` is in the error's message. If ``broken`` is empty, the request is retried:
+        see :meth:`_translate_errors`.
         """
         deadline = time.monotonic() + self._timeout
         size = 0
@@ -248,10 +256,11 @@ class ServedModel:
 
     @contextmanager
     def _translate_errors(self, broken: str = "") -> Iterator[None]:
-        """Translate errors of the connection that the block raises.
+        """Return a context manager that translates the connection errors of its ``with`` block.
 
-        They become errors to retry. If ``broken`` is not empty, they become final errors with ``broken`` in the
-        message. A timeout is retried only if ``retries_timeouts`` is True.
+        If ``broken`` is empty, a connection error becomes a :class:`_PassingError`: the request may be retried. If
+        ``broken`` is not empty, the error becomes a ModelUnavailable with ``broken`` in its message: the request is not
+        retried. A timeout is retried only if ``retries_timeouts`` is True, whatever ``broken`` is.
         """
         from urllib3 import exceptions
 
@@ -295,9 +304,9 @@ class ServedModel:
         return error
 
     def _switch_form(self, error: ModelUnavailable) -> bool:
-        """Switch to the other form of requests if a server's error shows that it expects it. Return whether it did so.
+        """Switch to the second form of requests if a server's error mentions :attr:`other_form`.
 
-        All later requests have the other form.
+        Return whether this call switched the form. All later requests have the second form.
         """
         if self._uses_other_form or self.other_form not in error.reply:
             return False

@@ -53,14 +53,14 @@ def request(operation: str, model: str, url: str, *, pieces: bool = False) -> It
     Parameters
     ----------
     operation:
-        ``chat`` or ``embeddings``, which are names of the conventions, or ``rerank``, which is a name of ours.
+        ``chat`` or ``embeddings``, which OpenTelemetry's conventions define, or ``rerank``, which only Monograph uses.
     model:
         Name of the model on the server.
     url:
         URL of the server.
     pieces:
-        Whether the answer comes in pieces. If so, spans that the caller opens between the pieces are not children of
-        this span, because they are for other work.
+        Whether the answer comes in pieces. If so, the caller does other work between two pieces. Spans that the caller
+        opens for this work do not become children of this span.
     """
     kinds: dict[str, Value] = {
         "gen_ai.operation.name": operation,

@@ -1,1 +1,1 @@
-"""Evaluation of retrieval: question sets, metrics, and runs over them."""
+"""Evaluation of retrieval: question sets, metrics, and measurements of search modes."""

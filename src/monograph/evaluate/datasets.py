@@ -25,10 +25,10 @@ _SAFE_NAME = regex(r"[\w][\w.-]{0,99}")
 class EvaluationQuestion:
     """A question of a question set.
 
-    ``answers`` are the correct answers. ``evidence_ids`` name the documents that answer the question; each name is a
-    piece of evidence. ``type`` is the kind of question, which the set gives it.
-    ``documents`` has, for each piece of evidence, the ids of the documents that it may mean. It is empty until
-    :func:`monograph.evaluate.evidence.resolve` has looked them up.
+    ``answers`` are the correct answers. ``evidence_ids`` are the names of the documents that answer the question; each
+    name is a piece of evidence. ``type`` is the kind of question; it is empty if the question set has no kinds.
+    ``documents`` has, for each piece of evidence, the ids of the documents that this name may mean. It is empty until
+    :func:`monograph.evaluate.evidence.resolve` has looked up the names.
     """
 
     id: str
@@ -51,8 +51,8 @@ class QuestionSet:
 def load_dataset(folder: Path) -> QuestionSet:
     """Return the question set in a folder.
 
-    Raises SourceMissing if the folder has no corpus or no queries. Raises InputError if a line is invalid; the message
-    has the file and the line number.
+    Raises SourceMissing if the folder has no corpus or no queries. Raises InputError if a file cannot be read, or if a
+    line is invalid. The message names the file and, unless the line is no JSON at all, the line number.
     """
     documents = tuple(
         Document(
@@ -67,19 +67,25 @@ def load_dataset(folder: Path) -> QuestionSet:
 
 
 def load_questions(path: Path) -> tuple[EvaluationQuestion, ...]:
-    """Return the questions in a file that has the format of ``queries.jsonl``. Raises as :func:`load_dataset`."""
+    """Return the questions in a file that has the format of ``queries.jsonl``.
+
+    Raises SourceMissing if the file does not exist, and InputError if the file or one of its lines is invalid.
+    """
     return tuple(_read_question(row, where) for where, row in _read_lines(path))
 
 
 def questions_of(folder: Path) -> tuple[EvaluationQuestion, ...]:
-    """Return the questions of the question set in a folder, without its corpus. Raises as :func:`load_dataset`."""
+    """Return the questions of the question set in a folder, without its corpus.
+
+    Raises SourceMissing if the folder has no queries, and InputError if the file or one of its lines is invalid.
+    """
     return load_questions(_find_file(folder, "queries"))
 
 
 def write_texts(dataset: QuestionSet, folder: Path) -> None:
     """Write each document as a text file in UTF-8, so that the folder can be synced.
 
-    The name of a file is that of :func:`file_stem`, with the suffix ``.txt``.
+    The file name is the result of :func:`file_stem` for the document's id, followed by ``.txt``.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for document in dataset.documents:

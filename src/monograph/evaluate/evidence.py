@@ -22,15 +22,15 @@ _HINT = "give a document's id, its uri, the end of its uri, its file's name or i
 def resolve(
     questions: Iterable[EvaluationQuestion], documents: Sequence[Document], place: str
 ) -> tuple[EvaluationQuestion, ...]:
-    """Return the questions, each with the documents that its evidence means.
+    """Return the questions with the documents that their evidence names.
 
-    A piece of evidence may be a document's id, its uri, the end of its uri's path, the name of its file with or without
-    the suffix, or its title in any case. If one file has several documents, its name means any of them. If a question
-    names the same documents twice, they count once. The texts of ``documents`` are not read. ``place`` is the name of
-    the searched file, for errors.
+    A piece of evidence is a name: a document's id or uri, the end of its uri's path, its file name, or its title in any
+    case. The file name may lack the suffix. If one file has several documents, its name means any of these documents.
+    If two names of one question mean the same documents, only the first name is kept. The texts of ``documents`` are
+    not read. ``place`` is the name of the searched file, for error messages.
 
-    Raises InputError if a piece of evidence names no document, with suggestions, or if it names documents of different
-    uris.
+    Raises InputError if a name matches no document; the hint then suggests similar names. Raises InputError also if a
+    name matches documents with different uris.
     """
     names = _EvidenceNames(documents, place)
     answered = []
@@ -78,10 +78,17 @@ class _EvidenceNames:
     def find(self, name: str, question: str) -> frozenset[str]:
         """Return the ids of the documents that a name means; empty if the name is unknown.
 
-        The name may be, in this order: an id; a uri; the end of a uri's path; a path that ends in a uri, where the
-        longest uri counts; the end of a uri's path without the suffix; the id of a document whose file
-        :func:`write_texts` wrote; or a title. ``question`` is the id of the question, for errors. Raises InputError if
-        the name means several files.
+        The name is compared with the following, in this order. The first that matches counts:
+
+        1. the ids of the documents;
+        2. their uris;
+        3. the ends of the paths in their uris;
+        4. their whole uris, at the end of the name; if several match, the longest uri counts;
+        5. the ends of the paths without the suffix;
+        6. the files that :func:`write_texts` writes for documents with this id;
+        7. the titles.
+
+        ``question`` is the id of the question, for error messages. Raises InputError if the name means several files.
         """
         if name in self._ids:
             return frozenset([name])
@@ -116,7 +123,7 @@ class _EvidenceNames:
         return next(iter(uris))
 
     def suggest(self, name: str) -> list[str]:
-        """Return names of documents that are spelt similarly to a name, at most SUGGESTED."""
+        """Return at most SUGGESTED file names, ids and titles of documents that are spelt similarly to a name."""
         names: dict[str, str] = {}
         titles = (documents[0].title for documents in self._titles.values())
         for spelling in chain(self._files, self._stems, self._ids, titles):

@@ -30,7 +30,7 @@ def all_evidence_at_k(found: Sequence[str], evidence: Collection[str], k: int) -
 
 
 def reciprocal_rank(found: Sequence[str], evidence: Collection[str]) -> float:
-    """Return 1 / rank of the first document of the evidence in a ranking, ranks from 1; 0 if it has none."""
+    """Return 1 / rank of the first found document that is evidence, with ranks from 1; 0 if none is."""
     return next((1.0 / rank for rank, document_id in enumerate(found, start=1) if document_id in evidence), 0.0)
 
 
@@ -42,8 +42,8 @@ def rank_weight(rank: int) -> float:
 def ranked_recall_at_k(found: Sequence[str], evidence: Collection[str], k: int) -> float:
     """Return Terminus Eq. 4: the sum of :func:`rank_weight` over the first k ranks whose document is evidence.
 
-    Ranks count from 0, as in Eq. 2. The sum is divided by its largest possible value. It has that value if the first
-    min(k, number of documents in the evidence) documents are all evidence.
+    Ranks count from 0, as in Eq. 2. The sum is divided by the largest sum that is possible, so that the best value is
+    1. The value is 1 if the first min(k, number of documents in the evidence) documents are all evidence.
     """
     reached = sum(rank_weight(rank) for rank, document_id in enumerate(found[:k]) if document_id in evidence)
     return reached / sum(rank_weight(rank) for rank in range(min(k, len(set(evidence)))))
@@ -62,7 +62,11 @@ def _normalise(text: str) -> str:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Return the least value that at least ``share`` of the values do not exceed (nearest rank); 0 for no values."""
+    """Return a percentile of values by nearest rank; 0 if there are no values.
+
+    ``share`` is from 0 to 1. For 0.95, the result is the smallest value that at least 95 % of the values are below or
+    equal to.
+    """
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else 0.0
 

@@ -19,8 +19,8 @@ CURVE = 10
 """Recall is computed for each k from 1 to this value."""
 
 CHUNKS_A_DOCUMENT = 4
-"""Number of chunks that are requested at first for each wanted document. While the chunks are of too few documents,
-the number is doubled."""
+"""Number of chunks that the first search requests for each document that the metrics need. If the chunks belong to too
+few documents, the search is repeated with twice as many chunks."""
 
 MOST_CHUNKS = 400
 
@@ -35,10 +35,11 @@ class Searcher(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RetrievalScores:
-    """Mean scores over the questions that have evidence; ``answered`` is a mean over those that have answers.
+    """Mean scores of a search mode over questions.
 
     ``questions`` is the number of questions that have evidence. ``recall`` has one value for each k from 1 to 10.
-    ``all_evidence``, ``ranked_recall`` and ``answered`` are computed for the k of the run.
+    ``all_evidence``, ``ranked_recall`` and ``answered`` are computed for the k of the run. ``answered`` is the mean
+    over the questions that have answers; all other scores are means over the questions that have evidence.
     """
 
     questions: int
@@ -81,13 +82,15 @@ class _AskedQuestion:
 def evaluate(searcher: Searcher, questions: Sequence[EvaluationQuestion], how: str | Strategy, k: int = 5) -> Result:
     """Return the scores of a search mode on questions.
 
-    Each question is searched for once with a measured time, after one search that is not measured. Further searches,
-    not measured either, find enough documents for the metrics.
-    A hit counts as its document. If the evidence of the questions was looked up (see
-    :func:`monograph.evaluate.evidence.resolve`), the document counts as the first piece of evidence that may mean it.
-    Otherwise evidence is compared with the document's id and with the name of its file. Questions without evidence
-    count only for latency and context. ``k`` is the number of documents for the metrics, and the number of chunks for
-    latency and context.
+    ``k`` is the number of documents for the metrics, and the number of chunks for latency and context. Questions
+    without evidence count only for latency, context and answers.
+
+    First, one search is made to warm up. Then one search for k chunks is timed for each question. Further searches,
+    which are not timed, find enough documents for the metrics.
+
+    Metrics are computed from the documents of the hits. If the evidence was looked up by
+    :func:`monograph.evaluate.evidence.resolve`, a document counts as the first piece of evidence that may mean it.
+    Otherwise a document counts as evidence if its id, or the name of its file, is among the evidence.
     """
     names = {file_stem(name): name for question in questions for name in question.evidence_ids}
     if questions:
@@ -129,7 +132,10 @@ def _ask(
 
 
 def _document_of(hit: Hit, question: EvaluationQuestion, names: Mapping[str, str]) -> str:
-    """Return the name by which a question knows a hit's document: a piece of evidence, else the document's id."""
+    """Return the piece of evidence that means a hit's document; if there is none, the document's id.
+
+    ``names`` maps the file name that :func:`file_stem` gives to each piece of evidence, to this piece of evidence.
+    """
     for name, documents in zip(question.evidence_ids, question.documents, strict=False):
         if hit.chunk.document_id in documents:
             return name

@@ -1,4 +1,4 @@
-"""Links between entities that chunks name together, weighted by frequency and surprise."""
+"""Links between entities that occur in the same sentence, weighted by frequency and mutual information."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from monograph.store.graph import graphs, names
 from monograph.values import Link, Relation
 
 CROWDED = 24
-"""Most names of a sentence in which each name is linked to every other name."""
+"""Largest number of names in a sentence for which each name is linked to every other name in the sentence."""
 
 NEAR = 8
-"""In a sentence with more names than CROWDED, each name is linked to this many names before it and after it, in order
-of first mention."""
+"""In a sentence with more names than CROWDED, each name is linked to this many names before it and after it. The names
+are in order of first mention."""
 
 
 @dataclass(slots=True)
 class EntityLink:
-    """A link between two entities: chunks that name both in one sentence, and relations between them.
+    """A link between two entities, also called a bond, with the chunks and relations that it comes from.
 
-    ``chunks`` are the rows of the chunks that name both entities in one sentence, or state a relation between them.
-    ``relations`` has (chunk, strength, direction) of each relation that a language model found.
-    ``asserted`` has the direction of each relation that a caller asserted, by (id of the source node, label, id of the
-    target node).
-    A direction is true if the relation leads from the entity with the smaller id to the other one.
+    ``chunks`` are the rows of the chunks that name both entities in one sentence or state a relation between them.
+    ``relations`` has (chunk row, strength, direction) for each relation that a language model found.
+    ``asserted`` has the direction of each relation that a caller asserted. Its keys are (id of the source node, label,
+    id of the target node).
+    A direction is true if the relation goes from the entity with the smaller id to the entity with the larger id.
     """
 
     chunks: set[int] = field(default_factory=set)
@@ -39,9 +39,9 @@ class EntityLink:
 
 
 class CooccurrenceGraph:
-    """Bonds between the entities that the added chunks name.
+    """Bonds (links between two entities) that come from chunks and from asserted relations.
 
-    ``bonds`` has the bond of two entities under both of them: ``bonds[one][other]`` is ``bonds[other][one]``.
+    ``bonds[one][other]`` is the bond of two entities, and is the same object as ``bonds[other][one]``.
     """
 
     def __init__(self, nodes: Nodes) -> None:
@@ -49,7 +49,7 @@ class CooccurrenceGraph:
         self.bonds: dict[EntityNode, dict[EntityNode, EntityLink]] = {}
 
     def add(self, chunks: Iterable[int]) -> None:
-        """Add the bonds between the entities that chunks name.
+        """Add the bonds between the entities that occur together in chunks.
 
         ``chunks`` are rows of chunks that ``nodes`` has read. Add each chunk only once.
         """
@@ -70,8 +70,8 @@ class CooccurrenceGraph:
     def add_assertions(self, some: Iterable[EntityNode]) -> None:
         """Add the asserted relations from or to the given entities.
 
-        The entities at the other ends are loaded into ``nodes``. A relation of an entity to itself is left out. If a
-        name has homonyms, it means the entity of the plain name.
+        The entities at the other ends of the relations are loaded into ``nodes``. A relation from an entity to itself
+        is left out. If an asserted name is a homonym, the relation is added to the entity without a qualifier.
         """
         members = self.nodes.members
         asserted = self.nodes.state.asserted_relations(
@@ -99,18 +99,20 @@ class CooccurrenceGraph:
         return bond
 
     def surprise(self, one: EntityNode, other: EntityNode, bond: EntityLink) -> float:
-        """Return ln(1 + p(both) / (p(one) p(other))): pointwise mutual information, changed so that it is above 0.
+        """Return the surprise of a bond, ln(1 + p(both) / (p(one) p(other))).
 
-        p is the share of the file's chunks: for ``both`` the chunks of the bond, for a single entity all chunks that
-        contain its name, in any sense. Unchanged pointwise mutual information would give no link to an entity that
-        every chunk names.
+        This is pointwise mutual information, but with 1 added inside the logarithm, so that the result is above 0.
+        Without the 1, a link to an entity that every chunk names would have no weight.
+
+        p(both) is the share of the file's chunks that the bond has. p(one) and p(other) are the shares of the chunks
+        that contain the entity's name in any sense.
         """
         expected = self.nodes.count_name(one) * self.nodes.count_name(other)
         # A link that only a caller asserted counts as if one chunk had it.
         return log1p(max(len(bond.chunks), 1) * self.nodes.total / expected)
 
     def weight(self, one: EntityNode, other: EntityNode, bond: EntityLink) -> float:
-        """Return the weight of a link: its frequency times its surprise.
+        """Return the weight of a bond: its frequency times its surprise.
 
         The frequency is the number of the bond's chunks, plus the strength of each relation that a language model
         found, plus 1 for each asserted relation.
@@ -119,9 +121,9 @@ class CooccurrenceGraph:
         return often * self.surprise(one, other, bond)
 
     def bound_to(self, some: Iterable[EntityNode], passed: set[EntityNode]) -> dict[EntityNode, float]:
-        """Return the entities that have a bond to one of ``some``, each with the weight of its heaviest bond to them.
+        """Return the entities that have a bond to one of the entities ``some``, each with a weight.
 
-        Entities in ``passed`` are left out.
+        The weight is that of the entity's heaviest bond to ``some``. Entities in ``passed`` are left out.
         """
         weights: dict[EntityNode, float] = {}
         for entity in some:
@@ -154,9 +156,10 @@ class CooccurrenceGraph:
     def _direct(
         self, node: EntityNode, other: EntityNode, bond: EntityLink
     ) -> tuple[EntityNode, EntityNode, EntityLink]:
-        """Return (source, target, bond): the smaller id first, unless the relations together lead the other way.
+        """Return (source, target, bond): the entity with the smaller id first, unless most relations lead to it.
 
-        Relations that a language model found count by their strength, asserted relations count 1.
+        In this comparison, a relation that a language model found counts by its strength, and an asserted relation
+        counts 1.
         """
         small, big = sorted((node, other), key=self.nodes.id)
         forward = fsum(strength if ahead else -strength for _, strength, ahead in bond.relations)

@@ -23,11 +23,14 @@ _LEAST_ALIKE = 0.7
 
 
 def find(state: GraphState, name: str) -> list[EntityNode]:
-    """Return the entity that a name means; for a homonym, all its senses or, if the name has a qualifier, that sense.
+    """Return the entity that a name means; for a homonym, its senses.
 
-    The qualifier is in parentheses after the name. If no sense has it, all senses are returned. If no entity has the
-    whole name, names are looked up that contain it: as whole words, else at their beginning, else anywhere. Raises
-    NotFound if no entity is found, or several are; the hint names some.
+    If the name has a qualifier in parentheses, as in *Mercury (planet)*, only the sense with this qualifier is
+    returned. If there is no such sense, all senses are returned.
+
+    If no entity has the name, entities are looked up that have a longer name. The longer name contains the given one as
+    whole words; if there is none, at its beginning; if there is none, anywhere. Raises NotFound if no entity or several
+    entities are found. The hint names similar names if there are any.
     """
     key = key_of(arguments.text(name, "a name"))
     if not key:
@@ -54,7 +57,7 @@ def find(state: GraphState, name: str) -> list[EntityNode]:
 
 
 def most_named(state: GraphState, k: int, like: str = "") -> list[Entity]:
-    """Return at most k entities, those that most chunks name first.
+    """Return at most k entities, in descending order of the number of chunks that name them.
 
     With ``like``, only entities with a name that contains this text are returned. Raises InputError if k is negative.
     """
@@ -69,10 +72,10 @@ def most_named(state: GraphState, k: int, like: str = "") -> list[Entity]:
 
 
 def of_document(state: GraphState, name: str, k: int) -> list[Entity]:
-    """Return at most k entities of a document: those that most of its chunks name first, then in reading order.
+    """Return at most k entities of a document, in descending order of the number of its chunks that name them.
 
-    ``name`` is the id or uri of the document. Raises InputError if k is negative, NotFound if no document, or more than
-    one, has that id or uri.
+    Entities with equal numbers are in reading order. ``name`` is the id or uri of the document. Raises InputError if k
+    is negative. Raises NotFound if no document, or more than one, has that id or uri.
     """
     k = arguments.whole_number(k, "k", 0)
     rows = state.chunks_of(name)
@@ -107,7 +110,10 @@ def _load_nodes(state: GraphState, head: int) -> list[EntityNode]:
 
 
 def _list_names(state: GraphState, heads: Sequence[int]) -> str:
-    """Return the names of entities for a message: in quotation marks, separated by commas, each name once."""
+    """Return the names of entities for a message: in quotation marks, separated by commas, each name once.
+
+    ``heads`` are the rows of the heads (the names that stand for the entities).
+    """
     nodes = Nodes(state)
     nodes.read_entities(heads, MOST_LOOKED_AT)
     listed = entities(nodes, [EntityNode(head) for head in heads])
@@ -115,7 +121,7 @@ def _list_names(state: GraphState, heads: Sequence[int]) -> str:
 
 
 def _suggest(state: GraphState, key: str) -> str:
-    """Return a hint: the names that are spelt most like a key or, if there are none, the command that helps."""
+    """Return a hint: names spelt like a key; if there are none, a command that lists entities or builds the graph."""
     similar = names.similar_keys(state.names, key, signature(key), 3, _COMPARED)
     ratios = {other: SequenceMatcher(None, key, other).ratio() for other in similar}
     ranked = sorted((-ratio, other) for other, ratio in ratios.items() if ratio >= _LEAST_ALIKE)
@@ -135,8 +141,9 @@ MOST_LOOKED_AT = 64
 class Spellings:
     """Spellings and kinds of an entity, each with the number of chunks that have it.
 
-    ``full`` has the numbers for each spelling of each name, by the row of the name. ``short`` has them by (short form,
-    row of the full name that it means). ``kinds`` has them by the position of the kind in ENTITY_KINDS.
+    ``full`` has the numbers for each spelling of a name, by the row of the name. ``short`` has the numbers for each
+    last or first name, by (spelling, row of the full name that the spelling means). ``kinds`` has the numbers for each
+    kind, by the position of the kind in ENTITY_KINDS.
     """
 
     full: dict[int, Counter[str]] = field(default_factory=dict)
@@ -160,11 +167,12 @@ class Spelling:
 
 
 def entities(nodes: Nodes, wanted: Iterable[EntityNode]) -> list[Entity]:
-    """Return the values of entities whose chunks were read, in the given order.
+    """Return the given nodes as :class:`~monograph.values.Entity` objects, in the given order.
 
-    An entity is called by its most frequent name, in the most frequent spelling of that name. At most MOST_LOOKED_AT of
-    its chunks are counted. If names are equally frequent, the head's name is preferred, then the first by key; equally
-    frequent spellings are compared by alphabet. A homonym has its qualifier after its name.
+    The chunks of the nodes must have been read. An entity gets its most frequent name, in the most frequent spelling of
+    that name. At most MOST_LOOKED_AT of its chunks are counted. If names are equally frequent, the head (the name that
+    stands for the entity) comes first, then the names in order of key. Equally frequent spellings are compared by
+    alphabet. For a homonym, the qualifier is added after the name.
     """
     node_list = list(wanted)
     looked_at = {node: nodes.chunks_of(node)[:MOST_LOOKED_AT] for node in node_list}
@@ -212,10 +220,10 @@ def keys_in(nodes: Nodes, chunk: int) -> dict[str, int]:
 
 
 def named_by(key: str, keys: Mapping[str, int], *, short: bool = True) -> int | None:
-    """Return the row of the name that a key means, among the names ``keys`` of a chunk; None if no name fits.
+    """Return the row of the name in a chunk that a key means; None if no name fits.
 
-    It is the name that has this key. If there is none and ``short`` is true, it is a name whose first or last word is
-    the key.
+    ``keys`` has the rows of the chunk's names, by key. A name fits if its key is ``key``. If there is no such name and
+    ``short`` is true, a name fits if its first or last word is ``key``.
     """
     if key in keys:
         return keys[key]

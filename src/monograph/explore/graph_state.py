@@ -1,4 +1,4 @@
-"""``GraphState``: the graph of one state of a file, read without a question."""
+"""``GraphState``: read access to the graph in one state of a file, for functions that do not search."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from monograph.values import AssertedNode, Assertions, Document, Extraction, Flo
 class AssertedRelations:
     """Relations that callers asserted.
 
-    ``relations`` has, for each relation, (id of the source node, label, id of the target node, rows of the chunks that
-    state it).
+    ``relations`` has (id of the source node, label, id of the target node, rows of the chunks that state the relation)
+    for each relation.
     ``called`` has the keys of the names of each source and target node, by the node's id.
     """
 
@@ -35,9 +35,12 @@ class AssertedRelations:
 class GraphState:
     """The graph of one state of a file. Rows of chunks, documents and names are valid only in this state.
 
-    ``names`` is a connection in a read transaction, from which the names of all entities can be read. A parameter
-    ``members`` always maps the rows of names to the row of the head of their entity. A shelf's graph has the same
-    methods: :class:`monograph.shelf.graph.ShelfGraphState`.
+    ``names`` is a connection in a read transaction, from which the names of all entities can be read.
+
+    The head of an entity is the name that stands for it; an entity is identified by the row of its head. In every
+    method, the parameter ``members`` maps the row of each name to the row of its entity's head.
+
+    The graph of a shelf has the same methods: :class:`monograph.shelf.graph.ShelfGraphState`.
     """
 
     names: Connection
@@ -56,11 +59,11 @@ class GraphState:
         return graphs.all_nodes(self.names)
 
     def titled(self, members: Mapping[int, int]) -> list[TitledDocument]:
-        """Return the documents whose titles have a name of one of the entities, in order of document id."""
+        """Return the documents whose titles name one of the entities, in order of document id."""
         return graphs.titled(self.names, members)
 
     def chunk_counts(self, members: Mapping[int, int]) -> dict[int, int]:
-        """Return the number of chunks that name each entity, by the row of its head."""
+        """Return the number of chunks that name each entity, by the row of the entity's head."""
         return graphs.chunk_counts(self.names, members)
 
     def seen(self, members: Mapping[int, int]) -> dict[int, TimeSpan]:
@@ -81,7 +84,7 @@ class GraphState:
     def chunks_naming(self, members: Mapping[int, int], most: int) -> dict[int, list[int]]:
         """Return the rows of at most ``most`` chunks that name each entity, by the row of the entity's head.
 
-        Chunks of documents about the entity come first, then the other chunks; both are in order of id.
+        Chunks of documents about the entity come first, then the other chunks. Both groups are in order of chunk id.
         """
         by_entity: dict[int, list[int]] = {}
         for entity, _, _, chunk in graphs.chunks_naming(self.names, members, most):
@@ -95,7 +98,8 @@ class GraphState:
     def linked(self, chunks: Collection[int]) -> Mapping[int, tuple[Records, Records]]:
         """Return (names, links) of each chunk, by chunk row.
 
-        Names are records of dtype NAMED and links of dtype LINKED: see :mod:`monograph.store.graph.graphs`.
+        The names are records of dtype NAMED. The links are the relations that a language model found in the chunk; they
+        are records of dtype LINKED. See :mod:`monograph.store.graph.graphs`.
         """
         return graphs.linked(self.names, chunks)
 
@@ -142,7 +146,7 @@ class GraphState:
     def written(self, where: Mapping[int, int]) -> dict[int, tuple[str, str]]:
         """Return (entity id, spelling) of each name, by the row of the name.
 
-        ``where`` maps the row of each name to the row of the chunk in which it is looked up: see
+        ``where`` maps the row of each name to the row of a chunk. The spelling is the one in this chunk: see
         :meth:`monograph.search.names.Names.written`.
         """
         return Names(self.names).written(where)

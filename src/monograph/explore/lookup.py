@@ -25,7 +25,7 @@ def fetch(
     """Return the stored chunks that have the given ids and are allowed, in the order of the ids.
 
     Ids that do not exist are left out. Without ids, all allowed chunks are returned, document by document, in reading
-    order. With a ``dimension``, the chunks have their vectors, if these have that dimension.
+    order. With a ``dimension``, the chunks are returned with their vectors. Vectors of another dimension are left out.
     """
     id_list = None if ids is None else arguments.names(ids, "an id")
     rows = list(chunks.rows_of(connection, id_list, allowed).values())
@@ -42,15 +42,16 @@ def fetch(
 def document(connection: Connection, name: str) -> Document:
     """Return a document by its id or uri, with its text.
 
-    Raises NotFound if no document, or more than one, has it.
+    Raises NotFound if no document, or more than one, has this id or uri.
     """
     return documents.load(connection, only(connection, name))
 
 
 def document_as_of(connection: Connection, name: str, second: int) -> Document:
-    """Return a document by its id or uri, as it was at the end of a second.
+    """Return a document by its id or uri, in its state at a moment of the past.
 
-    ``second`` is counted from 1970. Raises NotFound if there was no such document then, or more than one had that uri.
+    The moment is the end of ``second``, which counts seconds from 1970 in UTC. Raises NotFound if the document did not
+    exist at that moment, or if more than one document had that uri.
     """
     name = arguments.names([path_to_text(name)], "an id")[0]
     rows, _ = sources.resolve(connection, [name])
@@ -110,12 +111,18 @@ def _strip_text(row: documents.DocumentRow) -> Document:
 
 
 def chunks_of(connection: Connection, name: str) -> list[Chunk]:
-    """Return the chunks of a document, by its id or uri, in reading order. Raises as :func:`document`."""
+    """Return the chunks of the document with an id or uri, in reading order.
+
+    Raises NotFound if no document, or more than one, has this id or uri.
+    """
     return [loaded.chunk for loaded in chunks.of_document(connection, only(connection, name).row, strict=True)]
 
 
 def only(connection: Connection, name: str) -> documents.DocumentRow:
-    """Return the row of the only document that has an id or uri. Raises as :func:`document`."""
+    """Return the row of the document with an id or uri.
+
+    Raises NotFound if no document, or more than one, has this id or uri.
+    """
     rows, _ = sources.resolve(connection, arguments.names([path_to_text(name)], "an id"))
     if len(rows) == 1:
         return rows[0]

@@ -1,4 +1,4 @@
-"""Names that were merged into one entity, with the rule that did it and its evidence."""
+"""Merges of names into one entity, each with the rule that merged them and the evidence for it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from monograph.store.graph import names
 from monograph.values import Merge, content_id
 
 SHOWN_DOCUMENTS = 3
-"""Most titles of documents that the detail text of a merge names."""
+"""Largest number of document titles in the detail text of a merge."""
 
 _DETAILS = {
     "plural": "the same words in the plural",
@@ -27,15 +27,18 @@ _DETAILS = {
 def merges(state: GraphState, heads: Sequence[int] | None = None) -> list[Merge]:
     """Return the merges of names in a file: all, or only those of some entities.
 
-    ``heads`` are the rows of the entities' heads; None for all entities.
+    An entity is given by the row of its head, the name that stands for it. ``heads`` are these rows; None for all
+    entities.
 
-    The merges are in three groups, each in order of the entity's name:
+    The merges are in this order:
 
-    1. Merges that hold in the whole file.
-    2. Only if ``heads`` are given: merges that hold in one document (``short form``: a last or first name that means
-       one person in that document), then spellings with the same key (``spelling variant``). They are looked for in the
-       chunks that :class:`~monograph.explore.nodes.Nodes` reads.
-    3. Merges that a user has undone.
+    1. Merges that apply to the whole file, in order of the entity's name.
+    2. Short forms: a last or first name that means one person in a document. In order of the entity's name.
+    3. Spelling variants: spellings with the same key. In order of the entity's name.
+    4. Merges that a user has undone, in order of key.
+
+    Short forms and spelling variants are returned only if ``heads`` are given. They are looked up only in the chunks
+    that :class:`~monograph.explore.nodes.Nodes` reads.
     """
     if heads is None:
         return [*_load_rule_merges(state, ()), *_load_undone(state, None)]
@@ -76,7 +79,10 @@ def _list_documents(documents: Sequence[str]) -> str:
 
 
 def _load_forms(state: GraphState, keys: Iterable[str]) -> dict[str, str]:
-    """Return the spelling of each name, by key: that of its first chunk, else that of a title, else the key."""
+    """Return the spelling of each name, by key.
+
+    It is the spelling in the first chunk with the name; if there is no chunk, the spelling in a title; else the key.
+    """
     key_set = set(keys)
     rows = names.rows(state.names, key_set)
     itself = {row: row for row in rows.values()}
@@ -120,7 +126,7 @@ def _find_merged_forms(nodes: Nodes, written: Sequence[Spelling]) -> list[Merge]
 
 
 def _load_undone(state: GraphState, keys: Sequence[str] | None) -> list[Merge]:
-    """Return the merges that a user has undone: all, or those in which a name of ``keys`` takes part."""
+    """Return the merges that a user has undone: all, or only those with a name whose key is in ``keys``."""
     pairs = {
         tuple(sorted(pair, key=lambda key: (-len(key.split()), -len(key), key)))
         for pair in names.cannot_link(state.names)

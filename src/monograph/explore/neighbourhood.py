@@ -1,4 +1,4 @@
-"""Neighbourhood of entities: the entities that chunks name together with them, hop by hop, and these chunks."""
+"""Neighbourhood of entities: the entities linked to them, hop by hop, and the chunks that name them."""
 
 from __future__ import annotations
 
@@ -18,21 +18,24 @@ AT_ONCE = 4_096
 
 
 def neighbourhood(state: GraphState, centre: Sequence[EntityNode], hops: int, most: int) -> Neighbourhood:
-    """Return the part of the graph around entities, the ``centre``.
+    """Return the part of the graph around some entities, the ``centre``.
 
     Two entities are linked if a chunk names both in one sentence, or if a language model or a caller states a relation
     between them. The weight of a link is its frequency times its surprise (see
     :meth:`monograph.explore.cooccurrence.CooccurrenceGraph.weight`).
 
-    Each hop adds the entities with the heaviest links to the entities of the hop before. ``hops`` is the number of
-    hops. ``most`` is the largest number of entities around the centre, and the largest number of chunks. If there are
-    several hops, they share the ``most`` entities between them; so no more than ``most`` hops are made. Raises
-    InputError if hops is below 0, or most below 1.
+    Each of the ``hops`` adds the entities with the heaviest links to the entities of the hop before. In all hops
+    together, at most ``most`` entities are added to the centre. These are divided among the hops, at least one for each
+    hop, so at most ``most`` hops are made. At most ``most`` chunks are returned. Raises InputError if ``hops`` is below
+    0 or ``most`` is below 1.
 
-    The result depends only on the documents, and is the same in every file of the same documents. Of an entity in very
-    many chunks only some chunks are read (see :class:`monograph.explore.nodes.Nodes`), and in addition all chunks of
-    its rarer neighbours. So a link between two very frequent entities may have fewer chunks than exist. If only titles
-    name an entity, and no chunk, it counts as named in the first sentence of the first chunks of its documents.
+    The result depends only on the documents, so files with the same documents give the same result. If very many chunks
+    name an entity, only some of these chunks are read (see :class:`monograph.explore.nodes.Nodes`). So a link between
+    two very frequent entities may have fewer chunks than exist. A link to a rare entity is complete, because all chunks
+    of the rare entity are read.
+
+    An entity of the centre may be named only in titles of documents, and in no chunk. Such an entity counts as named in
+    the first sentence of the first chunks of these documents.
     """
     hops, most = arguments.whole_number(hops, "hops"), arguments.whole_number(most, "most")
     if hops < 0 or most < 1:
@@ -99,9 +102,10 @@ def _rank_chunks(
     shown: Sequence[EntityNode],
     links: Sequence[tuple[EntityNode, EntityNode, Link]],
 ) -> list[int]:
-    """Return the rows of the chunks that name any of the entities ``shown``: first those that name the centre.
+    """Return the rows of the chunks that name any of the entities ``shown``, in the order in which they are shown.
 
-    Otherwise they are ordered by the sum of the surprises of their links; links of the centre count twice.
+    Chunks that name the centre come first. Within both groups, chunks are ordered by the sum of the surprises of the
+    links that they support, largest first. Links of the centre count twice.
     """
     nodes, shown_set, centre_set = graph.nodes, set(shown), set(centre)
     named = {chunk: {name.node for name in chunk_names} & shown_set for chunk, chunk_names in nodes.seen.items()}

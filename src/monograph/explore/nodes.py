@@ -20,10 +20,10 @@ MOST_READ = 512
 
 @dataclass(frozen=True, slots=True)
 class EntityNode:
-    """An entity as it is shown to users.
+    """An entity as it is shown to users. If its name has several senses, each sense is a node of its own.
 
-    ``head`` is the row of the entity's head. ``sense`` is the qualifier of a homonym, as in *Mercury (planet)*; it is
-    empty for the plain name and for an entity that is no homonym.
+    ``head`` is the row of the entity's head, the name that stands for the entity. ``sense`` is the qualifier of a
+    homonym, as in *Mercury (planet)*. It is empty for the plain name and for an entity that is no homonym.
     """
 
     head: int
@@ -49,9 +49,11 @@ class ChunkName:
 class Nodes:
     """Cache of the parts of a graph that were read. Each chunk is read once.
 
-    Of an entity that more than MOST_READ chunks name, only MOST_READ chunks are read: first the chunks of documents
-    about the entity, then those with the lowest ids (see :func:`monograph.store.graph.graphs.chunks_naming`). These are
-    the same chunks in every file of the same documents.
+    At most MOST_READ of the chunks that name an entity are read: first the chunks of documents about the entity, then
+    the chunks with the lowest ids (see :func:`monograph.store.graph.graphs.chunks_naming`). Files with the same
+    documents give the same chunks.
+
+    The head of an entity is the name that stands for it. An entity is identified by the row of its head.
 
     Attributes
     ----------
@@ -60,15 +62,15 @@ class Nodes:
     relations:
         Relations that a language model found in each chunk that was read, by the chunk's row.
     chunks:
-        Rows of the chunks chosen for each entity that was read, by the row of its head.
+        Rows of the chunks that were read for each entity, by the row of the entity's head.
     names:
         All names that were loaded, by row.
     members:
-        Names of each loaded entity, by the row of its head.
+        Names of each loaded entity, by the row of the entity's head.
     senses:
-        Senses of each loaded entity that is a homonym, by the row of its head.
+        Senses of each loaded entity that is a homonym, by the row of the entity's head.
     titled:
-        Documents whose titles name each loaded entity, by the row of its head.
+        Documents whose titles name each loaded entity, by the row of the entity's head.
     """
 
     def __init__(self, state: GraphState) -> None:
@@ -85,9 +87,10 @@ class Nodes:
         self._ids: dict[EntityNode, str] = {}
 
     def meet(self, heads: Iterable[int]) -> None:
-        """Load entities: their names, the documents whose titles name them, and the number of chunks that name each.
+        """Load entities: their names, the documents whose titles name them, and the numbers of chunks that name them.
 
-        ``heads`` are the rows of the entities' heads. Entities that were loaded before are skipped.
+        ``heads`` are the rows of the entities' heads (the names that stand for the entities). Entities that were loaded
+        before are skipped.
         """
         fresh = {head for head in heads if head not in self.members}
         members = names.members(self.state.names, fresh)
@@ -104,8 +107,9 @@ class Nodes:
     def read_entities(self, heads: Iterable[int], most: int = MOST_READ) -> list[int]:
         """Read the chunks of entities, and return the rows of the chunks that were not read before, ascending.
 
-        ``heads`` are the rows of the entities' heads. At most ``most`` chunks of each entity are read; of a homonym,
-        all MOST_READ chunks. Entities that were read before are skipped.
+        ``heads`` are the rows of the entities' heads (the names that stand for the entities). At most ``most`` chunks
+        of each entity are read. For a homonym ``most`` is ignored: at most MOST_READ chunks are read, to find its
+        senses. Entities that were read before are skipped.
         """
         fresh = {head for head in heads if head not in self.chunks}
         self.meet(fresh)
@@ -118,10 +122,12 @@ class Nodes:
         return self.read({chunk for head in fresh for chunk in self.chunks[head]})
 
     def read_titled(self, heads: Iterable[int]) -> list[int]:
-        """Add entities that only titles name to the first sentence of the first chunks of their documents.
+        """Read the first chunks of documents whose titles alone name an entity, and add the entity to these chunks.
 
-        ``heads`` are the rows of the entities' heads. Other entities among them are skipped. Call this before these
-        entities are read otherwise. Returns the rows of the chunks that were not read before, ascending.
+        The entity is added as if the first sentence of each chunk named it. ``heads`` are the rows of the entities'
+        heads (the names that stand for the entities). Entities that a chunk names, and entities that
+        :meth:`read_entities` has read, are skipped. So call this method before :meth:`read_entities`. It returns the
+        rows of the chunks that were not read before, ascending.
         """
         head_list = list(heads)
         self.meet(head_list)
@@ -200,7 +206,10 @@ class Nodes:
         return max(self._counts.get(node.head, 0), 1)
 
     def chunks_of(self, node: EntityNode) -> list[int]:
-        """Return the rows of the chunks chosen for an entity; for a homonym, those in which the name has this sense."""
+        """Return the rows of the chunks that were read for an entity (see :attr:`chunks`).
+
+        For a homonym, only the chunks are returned in which the name has the sense of ``node``.
+        """
         chosen = self.chunks.get(node.head, [])
         if node.head not in self.senses:
             return chosen
@@ -219,11 +228,11 @@ class Nodes:
         return [plain, *senses] if "" in qualifiers or self.chunks_of(plain) else senses
 
     def key(self, node: EntityNode) -> str:
-        """Return the key of the head of an entity; empty if the head was not loaded."""
+        """Return the key of the name that stands for an entity; empty if this name was not loaded."""
         return self.names[node.head].key if node.head in self.names else ""
 
     def id(self, node: EntityNode) -> str:
-        """Return the id of an entity: a hash of its key and, for a sense of a homonym, of the qualifier."""
+        """Return the id of an entity: a hash of the entity's key and, for a sense of a homonym, of its qualifier."""
         identifier = self._ids.get(node)
         if identifier is None:
             key = self.key(node)
@@ -235,7 +244,8 @@ class Nodes:
 class Meaning:
     """One meaning of a name that has several meanings.
 
-    ``qualifier`` is the key of the part in parentheses of the documents' titles; empty for titles without one.
+    ``qualifier`` is the key of the part in parentheses in the titles of documents, as in *Mercury (planet)*. It is
+    empty for titles without parentheses.
     ``documents`` are the rows of the documents whose titles have the name with this qualifier.
     ``names`` are the rows of the names in the first chunks of these documents.
     """
@@ -246,10 +256,10 @@ class Meaning:
 
 
 def senses(state: GraphState, titled: Mapping[int, Sequence[graphs.TitledDocument]]) -> dict[int, list[Meaning]]:
-    """Return the senses of each entity whose name has several qualifiers in titles, in order of qualifier.
+    """Return the senses of each entity that is a homonym, in order of qualifier, by the row of the entity's head.
 
-    The result is by the row of the entity's head. Entities with only one qualifier are no homonyms, and are left out.
-    ``titled`` has the documents whose titles name each entity, by the row of its head.
+    An entity is a homonym if titles have its name with several qualifiers, or with and without one. All other entities
+    are left out. ``titled`` has the documents whose titles name each entity, by the row of the entity's head.
     """
     several = {entity: entries for entity, entries in titled.items() if len({entry.qualifier for entry in entries}) > 1}
     if not several:
@@ -271,11 +281,13 @@ def senses(state: GraphState, titled: Mapping[int, Sequence[graphs.TitledDocumen
 def qualifier_of(known: Collection[Meaning], document: int, beside: Mapping[int, float]) -> str:
     """Return the qualifier of the sense in which a chunk uses a name.
 
-    If the chunk's document is about exactly one of the ``known`` senses, it is that sense. Otherwise it is the sense
-    whose documents share most names with the chunk, by weight. The qualifier is empty if the sense is the plain name,
-    or if no single sense shares most.
-    ``document`` is the row of the chunk's document. ``beside`` has the weight of each other name of the chunk, by the
-    name's row. The rarer the name, the higher its weight.
+    If the chunk's document is about exactly one of the ``known`` senses, the chunk uses this sense. Otherwise the
+    senses are compared by the names that the chunk has in common with the sense's documents. If the document is about
+    several senses, only these are compared. The sense with the largest sum of the common names' weights is used. The
+    qualifier is empty if this is the plain name, if two senses have the largest sum, or if no name is in common.
+
+    ``document`` is the row of the chunk's document. ``beside`` has the weight of each other name in the chunk, by the
+    row of the name; rare names have high weights.
     """
     matching = [sense for sense in known if document in sense.documents]
     if len(matching) == 1:

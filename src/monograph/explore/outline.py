@@ -14,21 +14,25 @@ from monograph.store.file.errors import path_of
 from monograph.values import OutlineNode, Summary, arguments
 
 LEAST_DIGITS = 4
-"""Fewest digits at the beginning of a summary's id by which the summary can be looked up."""
+"""Smallest number of digits, from the beginning of a summary's id, by which the summary can be looked up."""
 
 
 def outline(connection: Connection, name: str, layers: int) -> list[OutlineNode]:
-    """Return the top of the tree, or one summary, each with the ``layers`` layers below it.
+    """Return the nodes at the top of the tree, or one summary, each with the nodes below it.
 
-    ``name`` is the id of a summary or the first digits of the id; empty for the top of the tree. Raises NotFound if no
-    summary, or more than one, has an id that begins with ``name``.
+    ``layers`` is the number of layers below that are returned. ``name`` is the id of a summary, or at least
+    LEAST_DIGITS digits from the beginning of the id; empty for the top of the tree. Raises NotFound if no summary, or
+    more than one, has an id that begins with ``name``.
     """
     nodes = [_find_node(connection, name)] if name else store.roots(connection)
     return branches(connection, nodes, layers)
 
 
 def summary(connection: Connection, name: str) -> Summary:
-    """Return the summary whose id is ``name`` or begins with it. Raises as :func:`outline`."""
+    """Return the summary whose id is ``name`` or begins with ``name``.
+
+    Raises NotFound if no summary, or more than one, has such an id, or if ``name`` has fewer than LEAST_DIGITS digits.
+    """
     node = _find_node(connection, name)
     return summaries.load(connection, [node])[node]
 
@@ -36,7 +40,7 @@ def summary(connection: Connection, name: str) -> Summary:
 def over(connection: Connection, document: str) -> list[Summary]:
     """Return the summaries above the chunks of a document, from the lowest layer up, each once.
 
-    ``document`` is the id or uri of the document. Raises NotFound if no document, or more than one, has it.
+    ``document`` is the id or uri of the document. Raises NotFound if no document, or more than one, has this id or uri.
     """
     rows = chunks.rows_of_document(connection, only(connection, document).row)
     above = store.ancestors(connection, rows)

@@ -1,4 +1,4 @@
-"""Routes between two entities, over entities that chunks name together."""
+"""Shortest routes between two entities, along the links of the graph."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from monograph.values import Link, Neighbourhood, Route
 
 
 def routes(parts: Sequence[Neighbourhood], starts: set[str], ends: set[str], hops: int, most: int) -> list[Route]:
-    """Return at most ``most`` of the shortest routes between entities, those with the heaviest weakest link first.
+    """Return at most ``most`` of the shortest routes between entities, the routes with the strongest links first.
 
-    A route starts at an entity whose id is in ``starts`` and ends at one whose id is in ``ends``. The ``parts`` of the
-    graph are searched as one graph. The list is empty if the shortest route has more than ``hops`` links, or if an
-    entity is both a start and an end.
+    The routes are in descending order of the weight of their weakest link. A route starts at an entity whose id is in
+    ``starts`` and ends at one whose id is in ``ends``. ``parts`` are parts of the graph; they are searched as one
+    graph. The list is empty if the shortest route has more than ``hops`` links, or if an entity is both a start and an
+    end.
     """
     entities = {entity.id: entity for part in parts for entity in part.entities}
     links = {_sort_pair(link.source, link.target): link for part in parts for link in part.links}

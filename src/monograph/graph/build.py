@@ -24,7 +24,7 @@ from monograph.values import Extraction, Mention
 
 MOST_LINKS = 1_024
 _LEAD = 12
-"""Largest offset, in characters, of a name with which a document is said to begin."""
+"""Largest offset, in characters, at which a name in the first chunk counts as the beginning of the document."""
 
 _NO_SUBJECTS = frozenset(("date", "time", "quantity", "email", "url", "term", "code"))
 
@@ -69,7 +69,10 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """Keys of two names that a document states to be one: in the text, ``short`` is in parentheses after ``full``."""
+    """A short name and a full name that mean the same in a document, because the document says so.
+
+    ``short`` and ``full`` are the keys of the names. In the text, the short name is in parentheses after the full name.
+    """
 
     short: str
     full: str
@@ -139,7 +142,10 @@ def _build_links(
 
 
 def _find_subjects(title: str, extractions: Sequence[Extraction]) -> tuple[Subject, ...]:
-    """Return the names that a document is about: the name and days in its title, the name that its text begins with."""
+    """Return the names that a document is about.
+
+    These are the name in its title, the days in its title, and the name with which its text begins.
+    """
     subjects = []
     key, qualifier = title_of(title)
     if key:

@@ -27,7 +27,9 @@ COURTESY = frozenset(
     ["mr", "mrs", "ms", "miss", "dr", "prof", "professor", "herr", "frau", "señor", "señora", "monsieur", "madame"]
 )
 JOINED = frozenset(("by", "or", "und", "oder", "im", "am", "mit", "y", "e", "et"))
-"""Words between two separate names, in addition to the small words that person names may contain."""
+"""Words that stand between two names, as in *Renk und Okafor*. Suppose that only initials (T. Renk) show that Renk is a
+last name. Then a name that ends with Renk and contains such a word, or a word in SMALL, is not taken for a person's
+name. See :func:`full_names`."""
 
 Brackets: TypeAlias = list[tuple[int, int]]
 """(mention, mention in brackets after it) pairs, as positions among a chunk's mentions: North Atlantic Treaty
@@ -61,19 +63,24 @@ def chunk_names(
     """Return (names in order of first mention, mentions in brackets) for each chunk of a document.
 
     ``texts`` and ``mentions`` are the texts of the chunks and the mentions in each. ``cannot_link`` has (short, full)
-    pairs of keys that a user said are different names. Mentions without characters are never in brackets. These are the
-    days that a text gives relative to the document's day.
+    pairs of keys that a user said are different names. A day that a text gives relative to the document's day
+    (*yesterday*) is a mention of length 0. Such mentions are never in brackets.
     """
     return _load_naming().of_chunks(list(texts), list(mentions), cannot_link)
 
 
 def full_names(mentions: Sequence[tuple[Mention, ...]], cannot_link: Pairs) -> dict[str, str]:
-    """Return the key of the full name for each key by which a document names a person.
+    """Return the key of a person's full name for each key by which a document names this person.
 
-    A person is named by the full name, or by a first or last name that only one person in the document has. A name
-    counts as the name of a person in three cases: it was extracted as one; it has the last name of a person with a
-    courtesy title (Mr. Okafor, and elsewhere Emmanuel Okafor); or it has initials (T. Renk), and then other names with
-    that last name count too. If T. Renk and Tobias Renk are in one document, short forms mean Tobias Renk.
+    A person is named by the full name, or by a first or last name that only one person in the document has. A name is a
+    person's full name in these cases:
+
+    - It was extracted as a person, and has several words.
+    - It ends with a name that was extracted as a person: Emmanuel Okafor, if the document also has Mr. Okafor.
+    - It is initials and a last name: T. Renk.
+    - It ends with the last name of a person with initials: Tobias Renk, if the document also has T. Renk.
+
+    If a document has both T. Renk and Tobias Renk, the last name alone means Tobias Renk.
 
     ``mentions`` has the mentions of each chunk of the document. Keys are those of
     :func:`monograph.graph.names.mention_key`. ``cannot_link`` has (short, full) pairs of keys that a user said are

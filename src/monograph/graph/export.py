@@ -77,8 +77,8 @@ def to_graphml(neighbourhood: Neighbourhood, path: str | Path, mode: int = 0o666
     """Write a neighbourhood as GraphML, for programs such as Gephi, Cytoscape and yEd.
 
     Nodes and edges are those of :func:`to_networkx`. The texts of a list are joined by ``"; "``. Control characters
-    that XML does not allow are left out, and lines end in a line feed. The file is written completely or not at all. It
-    gets at most the permissions ``mode``.
+    that XML does not allow are left out, and lines end in a line feed. The file is written completely or not at all.
+    ``mode`` limits the file's permissions: the bits that it lacks are removed.
 
     Raises InputError if the file cannot be written, or if two ids differ only in characters that XML does not allow.
     Raises MissingExtra if networkx is not installed.
@@ -116,7 +116,7 @@ def _import_networkx() -> ModuleType:
 
 
 def _make_legal(value: Any) -> Any:
-    """Return a value as GraphML allows it."""
+    """Return a value that GraphML can store: a list becomes one text, and a text loses characters that XML forbids."""
     if isinstance(value, tuple):
         return SEPARATOR.join(_make_legal(item) for item in value)
     return _ILLEGAL.sub("", re.sub("\r\n?", "\n", value)) if isinstance(value, str) else value

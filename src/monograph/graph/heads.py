@@ -1,4 +1,7 @@
-"""Heads of stored names, updated after a change: which names are merged into one entity."""
+"""Heads of stored names, updated after a change.
+
+Names of one entity are merged under one of them, their head.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,17 @@ from monograph.store.file.database import Connection
 from monograph.store.graph import names
 
 _MOST_PAIRS = 4_096
-"""Largest number of pairs of keys that are compared to find the names that a change affects.
+"""Largest number of key comparisons, for one signature, to find the names whose heads a change may affect.
 
-If there are more pairs, all names of the signature are resolved again.
+If it would take more comparisons, the heads of all names of this signature are computed again.
 """
 
 
 def update_heads(connection: Connection) -> None:
-    """Update the heads of the names that are marked as unresolved, and of all names that they affect.
+    """Update the heads of the names that are marked as unresolved, and the heads of names related to them.
 
-    The head of a name decides with which other names it is merged into one entity. Afterwards no name is marked.
+    The head of a name is the name that stands for its entity: names with the same head are one entity. Afterwards no
+    name is marked as unresolved.
     """
     marked = names.unresolved(connection)
     if marked:
@@ -39,7 +43,10 @@ def update_heads(connection: Connection) -> None:
 def _find_changed_heads(
     connection: Connection, marked: Sequence[names.StaleName], cannot_link: set[tuple[str, str]]
 ) -> Iterator[tuple[int | None, str | None, int]]:
-    """Yield the changes of heads that the marked names cause, as :func:`changed_heads` does."""
+    """Yield the changed heads of the marked names and of names related to them, as :func:`changed_heads` does.
+
+    ``cannot_link`` has the pairs of keys that are kept apart.
+    """
     keys = {name.key for name in marked if name.living and name.headed}
     compared = [name for name in marked if not is_never_merged(name.key)]
     groups = names.signed(connection, sorted({name.signature for name in compared}))
@@ -64,9 +71,10 @@ def changed_heads(
 ) -> Iterator[tuple[int | None, str | None, int]]:
     """Yield (row of the new head, reason, row of the name) for each name whose head or reason has changed.
 
-    Head and reason are None for a name that has no head any more. The parameters are those of
-    :func:`monograph.graph.resolve.heads`. The group also contains the names that have a head, or a full name that
-    documents state for them, even if no rule can merge these names.
+    The head of a name is the name that it was merged into. The reason is the rule that merged the two names, or
+    ``abbreviation`` if documents state that the name is short for its head. Head and reason are None for a name that
+    has no head any more. The parameters are those of :func:`monograph.graph.resolve.heads`. But ``group`` must also
+    contain names that no rule can merge, if they have a stored head, or a full name that documents state for them.
     """
     resolved = {}
     if len(group) > 1:

@@ -12,7 +12,7 @@ from monograph.text_pass import compiled
 from monograph.values import content_id
 
 LONGEST_KEY = 160
-"""Most characters of a key; the key of a longer name is cut."""
+"""Largest number of characters of a key. A longer key is cut off at this length."""
 
 _QUALIFIER = regex(r"^(?P<name>.*\S)\s*\((?P<qualifier>[^()]*)\)\s*$", re.DOTALL)
 _PARTS = regex(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
@@ -20,29 +20,33 @@ _PREFIXES = frozenset(("Mc", "Mac", "De", "Di", "Du", "La", "Le", "Van", "Von"))
 _SUFFIXES = ("ings", "ing", "ors", "ers", "ed", "es", "or", "er", "s", "e")
 _SHORTEST_STEM = 4
 SIGNED = 5
-"""Number of letters at the beginning of a name's last word that are part of the name's signature."""
+"""Number of letters that :func:`signature` uses of the last word of a key, from the beginning of this word."""
 SHORTEST_HEAD = 8
-"""Fewest letters of a single-word key that a rule may merge with another key: one letter fewer than the shortest key
-that is compared by spelling."""
+"""Fewest letters of a single-word key that may be merged with another key.
+
+The rules compare spellings only if one of the two keys has at least nine letters. The other key may have one fewer.
+"""
 
 _DIGIT = regex(r"[0-9]")
 
 
 @lru_cache(maxsize=65_536)
 def key_of(name: str) -> str:
-    """Return the key by which a name is compared: its folded words, with one blank between them.
+    """Return the key by which a name is compared: its words without case and accents, with one blank between them.
 
-    The key is empty if the name has no word. ``The Beatles``, ``beatles`` and ``Beatles'`` have the same key, as have
-    ``J.R.R. Tolkien`` and ``JRR Tolkien``.
+    The key is empty if the name has no word. ``The Beatles``, ``beatles`` and ``Beatles'`` have the same key.
+    ``J.R.R. Tolkien`` and ``JRR Tolkien`` also have the same key.
     """
     return compiled.key_of(name, LONGEST_KEY)
 
 
 @lru_cache(maxsize=65_536)
 def split_joined_words(name: str) -> str:
-    """Return a name with blanks between its parts: chats write ``Jennifer Moore`` as ``JenniferMoore``.
+    """Return a name with blanks between its words: ``JenniferMoore`` gives ``Jennifer Moore``.
 
-    Any other name is returned as it is.
+    Chats write names as one word. A new word begins at a capital after a small letter. A name is returned unchanged if
+    it contains a blank, if one of the new words would have only one letter, or if it begins with a prefix such as
+    ``Mc`` or ``De``.
     """
     parts = _PARTS.split(name)
     return " ".join(parts) if " " not in name and min(map(len, parts)) > 1 and parts[0] not in _PREFIXES else name
@@ -50,10 +54,11 @@ def split_joined_words(name: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def mention_key(name: str, kind: str) -> str:
-    """Return the key of a mention.
+    """Return the key of a mention: a name or a date in a text.
 
-    A date has the key of its day. A person's name that is written as one word (``JenniferMoore``) has the key of its
-    parts.
+    A date has the key of the first full day in it, written as ``1963-06-12``. A person's name in one word
+    (``JenniferMoore``) has the key of the separate words (``jennifer moore``). ``kind`` is the kind of the mention,
+    such as ``date`` or ``person``.
     """
     if kind == "date":
         days = days_in(name)
@@ -79,7 +84,10 @@ def title_of(title: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """Return a folded word without its suffix: ``director``, ``directed`` and ``directs`` give the same stem."""
+    """Return a word without its suffix: ``director``, ``directed`` and ``directs`` give the same stem.
+
+    The word must be without case and accents.
+    """
     for suffix in _SUFFIXES:
         if word.endswith(suffix) and len(word) - len(suffix) >= _SHORTEST_STEM:
             return word[: -len(suffix)]
@@ -99,7 +107,8 @@ def signature(key: str) -> int:
 def is_never_merged(key: str) -> bool:
     """Return whether no rule ever merges a key with another key of its signature.
 
-    A day and a single short word are such keys.
+    Such keys are a single word of fewer than SHORTEST_HEAD letters, and a key with a digit whose last word has fewer
+    than SIGNED characters, such as a day.
     """
     if has_digit(key):
         # It could only be a plural or its singular, whose signatures differ if the last word is shorter.
@@ -115,5 +124,5 @@ def has_digit(key: str) -> bool:
 
 
 def entity_id(key: str) -> str:
-    """Return the id of the entity whose head has this key. The id depends on the key only."""
+    """Return the id of an entity. It depends only on the key of its head, the name that stands for the entity."""
     return content_id("entity", key)

@@ -1,9 +1,11 @@
 """Rules that merge spellings of one entity: plurals, initials, middle names and typing errors.
 
+A name that is merged gets a head: a fuller or better known name of the same entity. It gets a head only if exactly one
+name can be its head; if several can be, it gets none. A document may also state that two names are one.
+
 Only names of the same signature (see :func:`monograph.graph.names.signature`) are compared, so a change affects few
-names. In addition, a document may state that two names are one. A name may get a head: a fuller or better known name of
-the same entity. It gets a head only if exactly one name qualifies; if several qualify, it gets none. The result depends
-only on the names in use, not on the order in which they were added.
+names. The result depends only on the names in use: those that a chunk mentions or a document is about. It does not
+depend on the order in which they were added.
 """
 
 from __future__ import annotations
@@ -17,14 +19,20 @@ from math import cos, pi
 from monograph.graph.names import has_digit, is_never_merged
 
 LARGEST_GROUP = 200
-"""Largest number of names of one signature whose spellings are compared. The cost grows with the square of the
-number."""
+"""Largest number of names of one signature whose spellings are compared with each other.
+
+In a larger group, only the rules for plurals, initials and middle names are applied. The cost of comparing spellings
+grows with the square of the number.
+"""
 
 LEAST_SIMILARITY = 0.92
 """Least similarity of the spellings of two long names, as difflib's ratio, for the names to be merged."""
 
 LEAST_COSINE = 0.6
-"""Least cosine of the embeddings of two names, estimated from the share of equal signs, for the names to be merged."""
+"""Least cosine of the embeddings of two names, for the names to be merged.
+
+It is estimated from the signs of the embeddings' values: see ``_cosine``.
+"""
 
 _LEAST_OF_WORD = 0.8
 _SHORTEST_SPELLING = 9
@@ -39,7 +47,7 @@ battle house party company band album film season championship cup lake road bri
 series festival airport railway hotel theatre theater hospital mountain valley beach district province state
 """
 NO_PERSON = frozenset(_NO_PERSON_WORDS.split())
-"""Words that end the names of places, organisations and the like, but not names of persons."""
+"""Words such as ``city`` or ``company``. A name whose last word is one of these is not the name of a person."""
 
 _SMALL_WORDS = """
 of the and in on at for de la von van der du di da del al el & to with from
@@ -51,9 +59,9 @@ SMALL = frozenset(_SMALL_WORDS.split())
 class Candidate:
     """A name in use that may be merged with other names.
 
-    ``name`` is the row of the name. ``subject`` is whether a document is about it. ``person`` is whether a chunk has it
-    as the name of a person. ``code`` has the signs of its embedding as bits, 1 for a value above 0; it is empty if the
-    name has no embedding.
+    ``name`` is the row of the name. ``subject`` is whether a document is about this name. ``person`` is whether the
+    name is a person's name in some chunk. ``code`` has one bit for each value of the name's embedding: 1 if the value
+    is above 0. It is empty if the name has no embedding.
     """
 
     name: int
@@ -78,9 +86,10 @@ class NameHead:
 def heads(group: Sequence[Candidate], cannot_link: Collection[tuple[str, str]], size: int = 0) -> list[NameHead]:
     """Return the heads of the names of one signature. Names without a head are left out.
 
-    ``group`` has names in use of the signature: all of them, or some names and everything that :func:`related` returns
-    for these. ``size`` is the number of all names of the signature that do not stand alone; it is only needed if
-    ``group`` has fewer. ``cannot_link`` has (key, key of the head) pairs that a user said are different names.
+    ``group`` has the names in use with this signature: all of them, or some of them and all names that :func:`related`
+    returns for these. ``size`` is the number of names with this signature for which
+    :func:`~monograph.graph.names.is_never_merged` is False; it is only needed if ``group`` has fewer of them.
+    ``cannot_link`` has the pairs of keys that a user keeps apart, each pair in both orders.
     """
     compared = sorted(
         (candidate for candidate in group if not is_never_merged(candidate.key)), key=lambda candidate: candidate.key
@@ -164,7 +173,7 @@ def _is_shortened(words: Sequence[str]) -> bool:
 
 
 def is_plain(words: Sequence[str]) -> bool:
-    """Return whether all words of a key consist of letters, and none is in SMALL."""
+    """Return whether every word of a key has only letters and is no function word such as ``of``."""
     return all(word.isalpha() and word not in SMALL for word in words)
 
 
@@ -191,9 +200,10 @@ def _shortens(words: Sequence[str], longer: Sequence[str]) -> str:
 
 
 def _respelt(candidate: Candidate, group: Sequence[Candidate]) -> tuple[Candidate, str] | None:
-    """Return (the only name of almost the same spelling and meaning that precedes this name, reason); else None.
+    """Return (the name of almost the same spelling and meaning, reason), or None if there is none, or several.
 
-    Names that a document is about precede the others; both are in order of key.
+    Only names that come before this name are compared. Names that a document is about come before all others. Otherwise
+    the alphabetical order of the keys counts.
     """
     if len(candidate.key) < _SHORTEST_SPELLING or has_digit(candidate.key):
         return None
@@ -214,7 +224,7 @@ def _is_near(first: Candidate, second: Candidate) -> bool:
 
 
 def _may_be_spelt(first: str, second: str) -> bool:
-    """Return whether two keys may be similar in spelling. These tests cost less than difflib's ratio."""
+    """Return whether two keys may be similar in spelling. The check is faster than difflib's ratio."""
     if abs(len(first) - len(second)) > 3 or first.count(" ") != second.count(" "):
         return False
     # Every word must be almost the same: Elizabeth I is not Elizabeth II, East Ham not West Ham.
@@ -235,10 +245,11 @@ def _differing(first: str, second: str) -> list[tuple[str, str]]:
 
 
 def related(changed: Iterable[str], living: Collection[str]) -> set[str]:
-    """Return the keys in use whose heads may change if names with the ``changed`` keys are added, changed or removed.
+    """Return the keys whose heads may change if names with the ``changed`` keys are added, changed or removed.
 
-    ``living`` are all keys in use of the signature. The result has the keys that a rule may merge with a changed key,
-    whatever the names' embeddings and kinds are; then the keys that a rule may merge with these keys, and so on.
+    ``living`` are the keys of all names in use with the same signature. The result contains the keys that a rule may
+    merge with a changed key, then the keys that a rule may merge with these keys, and so on. The embeddings and kinds
+    of the names are ignored, so the result may contain more keys than needed.
     """
     affected: set[str] = set()
     waiting = list(changed)
@@ -270,9 +281,10 @@ def _ratio(first: str, second: str) -> float:
 
 
 def _cosine(first: bytes, second: bytes) -> float:
-    """Return the cosine of two vectors from their signs, estimated as cos(pi x share of differing signs).
+    """Return the cosine of two embeddings, estimated from the signs of their values.
 
-    It is 1 if a vector is empty, or if their sizes differ: then the spelling alone decides.
+    ``first`` and ``second`` have one bit for each value. The estimate is cos(pi x share of bits that differ). It is 1
+    if the embeddings have different sizes or one is empty: then only the spelling decides.
     """
     if not first or len(first) != len(second):
         return 1.0

@@ -19,9 +19,9 @@ Words: TypeAlias = npt.NDArray[np.uint32]
 
 @lru_cache(maxsize=262_144)
 def word_hash(word: str) -> int:
-    """Return the CRC-32 of the stem of a folded word.
+    """Return the CRC-32 of the stem of a word; the word must be without case and accents.
 
-    Among a hundred thousand words, about two have the same hash as another word. This has little effect.
+    Among a hundred thousand words, about two have the same hash as another word. They are treated as the same word.
     """
     return zlib.crc32(stem(word).encode())
 

@@ -103,7 +103,7 @@ def import_store(file: WholeFile, store: Store, *, vectors: bool, progress: OnPr
 
 
 def _import_assertions(file: WholeFile, batch: Sequence[AssertedNode | AssertedRelation]) -> None:
-    """Add asserted nodes and relations of a store. An assertion is skipped if the file lacks one of its origins."""
+    """Add asserted nodes and relations to the file. Skip an assertion if one of its origins is missing."""
     names = list({name for assertion in batch for name in assertion.origins})
     with file.database.read() as connection:
         existing = assertions.origins(connection, names)
@@ -114,9 +114,10 @@ def _import_assertions(file: WholeFile, batch: Sequence[AssertedNode | AssertedR
 
 
 def _store(pipeline: Pipeline, batch: Sequence[ImportedDocument | Problem], forgets: bool) -> Report:
-    """Store imported documents; problems in the batch are added to the report.
+    """Store imported documents, and return a report that also has the problems in the batch.
 
-    Vectors that the file's embedder made earlier go into the memo, so that they are not computed again.
+    If the documents have vectors of the file's embedder, the memo keeps these vectors, so that they are not computed
+    again. ``forgets`` is whether removed text is erased from the bytes of the file.
     """
     records = [item for item in batch if isinstance(item, ImportedDocument)]
     values = {

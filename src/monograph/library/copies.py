@@ -1,4 +1,4 @@
-"""Checks of a file, and checked copies: a backup, and encryption or decryption of a closed file in its place."""
+"""Checks of a file, and checked copies: a backup, and encryption or decryption of a closed file."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def findings(file: WholeFile, *, repair: bool) -> list[Finding]:
 
 
 def require_whole(path: Path, key: RawKey | None, original: Path, then: str) -> None:
-    """Check a copy of a file before the copy gets its name. Raises DamagedFile if it has a fault.
+    """Raise DamagedFile if a copy of a file has a fault. Removed text in the bytes of the copy is erased first.
 
-    Removed text that is still in the bytes of the copy is erased first. ``path`` is the copy and ``key`` its key.
-    ``original`` is the file that was copied. ``then`` says, for the hint, what to do once the original is repaired.
+    ``path`` is the copy, which still has a temporary name, and ``key`` is the key of the copy. ``original`` is the file
+    that was copied. ``then`` is the end of the hint: what to do after repairing the original.
     """
     copy = WholeFile.open(OpenOptions(path, create=False, key=key))
     try:
@@ -100,7 +100,7 @@ def backup(file: WholeFile, path: Path, *, overwrite: bool, progress: OnProgress
 
 
 def encrypt(path: str | os.PathLike[str], key: str) -> None:
-    """Encrypt a file in its place (extra ``encrypt``). It must not be open in any process.
+    """Replace a file by its encrypted form (extra ``encrypt``). The file must not be open in any process.
 
     If the process is killed, the file is either unchanged or encrypted. Unencrypted bytes of the old file may remain on
     the disk, and existing copies and backups stay unencrypted. Raises WrongKey if the file is encrypted already,
@@ -111,18 +111,19 @@ def encrypt(path: str | os.PathLike[str], key: str) -> None:
 
 
 def decrypt(path: str | os.PathLike[str], key: str) -> None:
-    """Decrypt a file in its place. It must not be open in any process.
+    """Replace an encrypted file by its decrypted form. The file must not be open in any process.
 
-    Raises WrongKey if the key is wrong, or the file is not encrypted; BusyFile and DamagedFile as :func:`encrypt`.
+    Raises WrongKey if the key is wrong or the file is not encrypted, BusyFile if the file is open, and DamagedFile if
+    the file has a fault.
     """
     file = _resolve_closed(path)
     _convert(file, encryption.unlock(file, key, encryption.salt_of(file)), None, "decrypt it")
 
 
 def require_plain(path: str | os.PathLike[str]) -> Path:
-    """Check that a path is that of a closed, unencrypted Monograph file, and return the path with links resolved.
+    """Check that a path leads to a closed, unencrypted Monograph file, and return the path with links resolved.
 
-    Raises FileError if it is no such file, or the file is open in this program.
+    Raises FileError if the path leads to no Monograph file, or to one that is encrypted or open in this program.
     """
     file = _resolve_closed(path)
     if encryption.may_be_encrypted(file):

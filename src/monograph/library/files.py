@@ -171,8 +171,8 @@ class Files(OriginalFiles):
     def always_forget(self) -> bool:
         """Whether every write, including every sync, erases removed text from the bytes of the file. Default: False.
 
-        The value is stored in the file. If it is True, each removal rewrites the file. Text that was removed before it
-        was set is erased by ``compact``.
+        The setting is stored in the file. If it is True, each removal rewrites the file. Call ``compact`` to erase text
+        that was removed while the setting was False.
         """
         with self._file.database.read() as connection:
             return settings.load_always_forget(connection)
@@ -201,8 +201,8 @@ class Files(OriginalFiles):
 
         ``root`` is the name of the file or folder, or its old path. ``place`` is the new path. The method is not needed
         if the old path no longer exists and at least half of the files are unchanged at the new path: then a sync of
-        the new path detects the move. Raises NotFound if ``root`` is not synced, and InputError if nothing exists at
-        the new path, or another synced folder is there.
+        the new path detects the move. Raises NotFound if ``root`` is not synced. Raises InputError if the new path does
+        not exist, or is the path of another synced file or folder.
         """
         return roots.move(self._file.database, root, arguments.path(place, "the place"))
 
@@ -244,11 +244,11 @@ class Files(OriginalFiles):
         NotFound
             If the folder is not synced.
         InputError
-            If a name is invalid.
+            If ``name`` or ``folder`` is invalid, or a sync would ignore the new file.
         NameTaken
-            If a file of that name exists.
+            If the folder already has a file of that name.
         SourceUnreadable
-            If nothing can be written there.
+            If the folder cannot be written.
         """
         from monograph.sync.receive import IncomingFile
 

@@ -39,7 +39,10 @@ if TYPE_CHECKING:
     from monograph.values import Cost, OnProgress
 
 EXPORTED = 1_000
-"""Largest number of other entities in an exported graph around an entity, and at each end in a search for routes."""
+"""Largest number of other entities in an exported graph around an entity.
+
+A search for routes reads at most this many entities around each of the two ends.
+"""
 
 MOST_HOPS = 12
 """Largest number of links of a route."""
@@ -72,7 +75,7 @@ class GraphReader:
             return entities.most_named(state, limit, like)
 
     def of_document(self, name: str, limit: int = 50) -> list[Entity]:
-        """Return at most ``limit`` entities of a document. Those that most of its chunks name are first.
+        """Return at most ``limit`` entities of a document, ordered by how many of its chunks name them, highest first.
 
         ``name`` is the id or uri of the document. Raises NotFound if there is no such document, or several documents
         have that uri.
@@ -94,8 +97,8 @@ class GraphReader:
         Parameters
         ----------
         name:
-            Name of the entity as it occurs in a text, or a part of a name that no other name contains. If several
-            entities have the name, such as ``Green``, all of them are meant; ``Green (album)`` means one of them.
+            Name of the entity as it occurs in a text, or a part of the name if only one entity matches. If several
+            entities have this very name, such as ``Green``, all of them are meant; ``Green (album)`` means one of them.
         hops:
             Largest distance from the entity, in links.
         limit:
@@ -104,7 +107,8 @@ class GraphReader:
         Raises
         ------
         NotFound
-            If no name matches, or several names match. The hint lists some names.
+            If no name matches, or if ``name`` is only a part of a name and several entities match. The hint lists some
+            names.
         InputError
             If ``hops`` is negative, or ``limit`` below 1.
         """
@@ -129,8 +133,9 @@ class GraphReader:
 
         Returns
         -------
-        Routes that all have the same, smallest number of links, ordered by the weight of their lightest link, highest
-        first. The list is empty if no route was found, or ``name`` and ``other`` are names of the same entity.
+        Routes that all have the same, smallest number of links. They are ordered by the weight of their lightest link,
+        highest first: see :func:`monograph.explore.neighbourhood.neighbourhood` for the weight. The list is empty if no
+        route was found, or if ``name`` and ``other`` mean the same entity.
         """
         hops, limit = arguments.whole_number(hops, "hops", 1), arguments.whole_number(limit, "limit", 1)
         hops, limit = min(hops, MOST_HOPS), min(limit, MOST_ROUTES)
@@ -148,8 +153,8 @@ class GraphReader:
     def merges(self, name: str = "") -> list[Merge]:
         """Return names that were merged into one entity, with reasons: see :func:`monograph.explore.merges.merges`.
 
-        If ``name``, as for :meth:`neighbourhood`, is given, only the merges of that entity are returned. They then
-        include merges that apply within a single document only.
+        If ``name`` is given, only the merges of the entity with that name are returned: see :meth:`neighbourhood`. They
+        then also include merges that apply within a single document only.
         """
         with self._open_graph() as state:
             heads = list(dict.fromkeys(entity.head for entity in entities.find(state, name))) if name else None
@@ -241,14 +246,15 @@ class GraphWriter(GraphReader):
     ) -> None:
         """Add asserted nodes and relations to the graph. On an error nothing is stored.
 
-        The origin of an assertion is the chunk or document that it comes from; the assertion is removed with it. An
-        assertion replaces an earlier assertion of the same node or relation with the same origin. Assertions of one
-        node or relation with different origins are merged: the latest value of each property, label and name counts. A
-        relation also adds the nodes at its ends.
+        The origins of an assertion (``origins``) are the chunks or documents that it comes from. The assertion is
+        stored once for each origin. Removing an origin also removes the assertion that is stored for it. An assertion
+        replaces an earlier assertion of the same node or relation with the same origin. Assertions of one node or
+        relation with different origins are merged: the latest value of each property, label and name counts. A relation
+        also adds the two nodes that it connects.
 
         Raises InputError or InvalidDocument if a text, an embedding or properties cannot be stored. Raises NotFound if
-        an origin is neither a chunk nor a document of the file; with ``missing_ok``, it is skipped instead. Raises
-        OutsideView if an assertion that is added to a view has no origin.
+        an origin is neither a chunk nor a document of the file; with ``missing_ok``, this origin is skipped. Raises
+        OutsideView if an assertion that is added to a view has no origin in this view.
         """
         file, guard, nodes, relations = self._file.whole, self._file.guard, list(nodes), list(relations)
         file.forgetting(
@@ -287,8 +293,8 @@ class EntityGraph(GraphWriter):
     def keep_apart(self, name: str, other: str) -> None:
         """Keep two names apart, so that they are not merged into one entity any more. :meth:`unite` undoes this.
 
-        Raises InputError if the names differ only in case, accents, signs or an article. Raises NotFound if one of the
-        names occurs in no chunk and no title of the file.
+        Raises InputError if the names differ only in case, accents, punctuation or an article. Raises NotFound if one
+        of the names occurs in no chunk and no title of the file.
         """
         self._file.require_graph()
         rebuild_graph.keep_apart(self._file.writing_pipeline(), name, other)

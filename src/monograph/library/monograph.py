@@ -92,9 +92,9 @@ class Monograph(Writable):
             Memory for vectors and clusters of the vector index, in bytes. With 0, every search reads them from the
             file.
         trusted:
-            Addresses (servers, folders, hub names) that models named in the file may open. Or a function that gets the
-            file's id and an address, and returns whether to trust the address. A model at any other address raises
-            ModelUntrusted. Models that you pass to this method are not restricted.
+            Addresses (servers, folders, hub names) that may be opened for the models whose names are stored in the
+            file. It may also be a function that gets the file's id and an address, and returns whether to trust the
+            address. Any other address raises ModelUntrusted. Models that you pass to this method are not restricted.
         clock:
             Function that returns the present time in seconds since 1970. A file that keeps previous versions of
             documents stores this time with each change.
@@ -198,7 +198,7 @@ class Monograph(Writable):
             return lookup.versions_of(connection, name)
 
     def costs(self) -> list[LedgerEntry]:
-        """Return the ledger: the number of model calls for this file and of their tokens, by day, model and purpose.
+        """Return the ledger: the numbers of model calls and of tokens for this file, by day, model and purpose.
 
         A stored result that is reused needs no call and is not counted. Calls made while the file was open read-only
         are not counted either. The ledger does not contain the questions and answers.
@@ -244,7 +244,7 @@ class Vectors:
         self._file = file
 
     def price(self, embedder: Embedder) -> Cost:
-        """Return the cost of :meth:`rebuild` with this embedder: the texts that it would embed. It is not called.
+        """Return the cost of :meth:`rebuild` with this embedder: the texts to embed. The embedder is not called.
 
         If the file has a tree, the cost also has upper bounds of the number of summaries and of a language model's
         tokens.

@@ -139,7 +139,7 @@ class OpenFile:
 
     @cached_property
     def cache(self) -> SearchCache:
-        """Cache of rows that searches have read from the state of the file that was searched last."""
+        """Cache of the rows that searches read. It belongs to one state of the file: the state of the latest search."""
         from monograph.search.one_file.file_reader import SearchCache
 
         return SearchCache()
@@ -159,7 +159,7 @@ class OpenFile:
     def embed(self, texts: Sequence[str]) -> Float32:
         """Return the vectors of queries by the file's embedder, shape (n, dimension).
 
-        Raises ModelMismatch if another process has given the file another embedder since it was opened.
+        Raises ModelMismatch if another process has given the file another embedder since this file was opened.
         """
         embedder = self.models.embedder
         configuration.EMBEDDER.check(self.database, embedder)
@@ -202,7 +202,7 @@ class OpenFile:
 
     @contextmanager
     def spending(self) -> Iterator[None]:
-        """Record the model calls that are made within the context in the file's ledger, even if it raises an error."""
+        """Record the model calls within the ``with`` block in the file's ledger, even if the block raises an error."""
         token = NOTED.set(self.origin.noted)
         try:
             with translate_system_errors(self.database.path):
@@ -212,14 +212,17 @@ class OpenFile:
             self.origin.enter()
 
     def spending_pieces(self, pieces: Iterator[T]) -> Iterator[T]:
-        """Yield the items of an iterator, and record its model calls in the file's ledger, even if it ends early."""
+        """Yield the items of an iterator, and record the model calls that produce them in the file's ledger.
+
+        The calls are also recorded if the iteration stops early.
+        """
         try:
             yield from count_while_iterating(self.origin.noted, pieces)
         finally:
             self.origin.enter()
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections to the database."""
         self.database.close()
 
     def _first_fault(self) -> str | None:
@@ -287,8 +290,9 @@ class WholeFile(OpenFile):
     def part(self, condition: Condition | None, second: int | None) -> FilePart:
         """Return a part of the file: a view, a snapshot, or a view of a snapshot.
 
-        ``condition`` is the filter of a view; None for all documents. ``second`` is the moment of a snapshot: the end
-        of that second since 1970, UTC; None for the present state. At most one of the two may be None.
+        ``condition`` is the filter of a view; None for all documents. ``second`` is the moment of a snapshot, which
+        shows the state at the end of this second, counted from 1970 in UTC; None for the present state. At most one of
+        ``condition`` and ``second`` may be None.
 
         As long as a part is in use, the same object is returned for the same condition and the same state of the file.
         """
@@ -338,7 +342,8 @@ class WholeFile(OpenFile):
     ) -> Pipeline:
         """Return a write pipeline with the given models. None means the file's own model.
 
-        If you write with it, the file must first adopt its models, which :meth:`writing_pipeline` does.
+        Before you write with the pipeline, its models must be stored as those of the file. The method
+        :meth:`writing_pipeline` does that.
         """
         from monograph.write.pipeline import Pipeline
 
@@ -357,9 +362,9 @@ class WholeFile(OpenFile):
     def writing_pipeline(self, passages: Sequence[Document] = ()) -> Pipeline:
         """Return a pipeline that is ready to write, with the file's own models.
 
-        Before it is returned, the models are stored as those of the file, and the graph is completed. ``passages`` are
-        the documents to write, if they have ready-made chunks. If all these chunks have vectors, a file without an
-        embedder accepts only given vectors from then on.
+        Before the pipeline is returned, the models are stored as those of the file, and missing parts of the graph are
+        built. ``passages`` are the documents to write, if they have ready-made chunks. If all these chunks have
+        vectors, a file without an embedder accepts only given vectors from then on.
         """
         from monograph.write import rebuild_graph
 
@@ -389,7 +394,7 @@ class WholeFile(OpenFile):
     def forgetting(self, work: Callable[[bool], Report], wanted: bool | None = None, *, strict: bool = False) -> Report:
         """Run a write that may remove text; then erase the removed text if wanted.
 
-        Parameters are as for :func:`monograph.write.forget.write_and_erase`. The last snapshot is dropped.
+        Parameters are as for :func:`monograph.write.forget.write_and_erase`. The cached snapshot is dropped.
         """
         from monograph.write import forget
 
@@ -406,8 +411,8 @@ class WholeFile(OpenFile):
 class FilePart(OpenFile):
     """Part of an open file: a view, a snapshot, or a view of a snapshot. :meth:`WholeFile.part` returns it.
 
-    It uses the file's models, and their results are stored in the file. It is closed with the file, or when nothing
-    refers to it any more.
+    It uses the file's models, and stores their results in the file. It is closed with the file, or when nothing refers
+    to it any more.
 
     Parameters
     ----------
@@ -416,7 +421,8 @@ class FilePart(OpenFile):
     condition:
         Filter of the view; None for a snapshot of the whole file.
     second:
-        Moment of the snapshot: the end of that second since 1970, UTC; None for the present state.
+        Moment of the snapshot, which shows the state at the end of this second, counted from 1970 in UTC. None for the
+        present state.
     database:
         Database that shows only this part.
     base:

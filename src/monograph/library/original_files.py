@@ -31,9 +31,9 @@ class OriginalFiles:
         self._file = file
 
     def original(self, name: str) -> Original:
-        """Return the state of the file that a document was read from: unchanged, changed, gone, or none.
+        """Return the state of the file that a document was read from: ``same``, ``changed``, ``gone`` or ``none``.
 
-        ``name`` is the document's id or uri. The state is "none" if the document was not read from a file. Raises
+        ``name`` is the document's id or uri. The state is ``none`` if the document was not read from a file. Raises
         NotFound if there is no such document, or several documents have that uri.
         """
         from monograph.values import Original
@@ -58,11 +58,12 @@ class OriginalFiles:
         )
 
     def open_original(self, name: str) -> BinaryIO:
-        """Open the file that a document was read from for reading bytes. The file may have changed since it was read.
+        """Open the file that a document was read from, to read bytes. The file may have changed in the meantime.
 
         ``name`` is the document's id or uri. Raises NotFound as :meth:`original`. Raises SourceError if the document
-        was not read from a file, the file is gone, or a link leads out of the folder. In a view, also raises
-        SourceError if the file has documents outside of the view, or has changed since it was read.
+        was not read from a file, the file is gone, or a link in its path leads out of the synced folder. In a view or
+        snapshot, also raises SourceError if the file has changed since the document was stored. In a view, also raises
+        SourceError if the file has documents outside of the view.
         """
         return open_under(*_locate(self._file, name))
 
@@ -113,9 +114,9 @@ class Pages:
         """Return the boxes on a page of the document's PDF that show the text ``document.text[start:end]``.
 
         ``start`` and ``end`` are positions in characters. A span may go over several pages: ``page`` is the number of
-        the page, from 1, and 0 means the first page of the span. The words of the span are searched in the present
-        file. If the page does not contain them, ``found`` of the result is False. ``name`` and errors are as for
-        :meth:`picture`.
+        the page, from 1, and 0 means the first page of the span. The words of the span are searched in the PDF
+        as it is now. If the page does not contain these words, ``found`` in the result is False. ``name`` and errors
+        are as for :meth:`picture`.
         """
         from monograph.read.painting import FindTask, letters
         from monograph.values import Boxes
@@ -139,7 +140,8 @@ class Pages:
 def _locate(file: OpenFile, name: str) -> tuple[Path, Root]:
     """Return the path of the file that a document was read from, and the synced root that has the file.
 
-    Raises SourceMissing if the document was not read from a file, or, in a view, if the file has changed since.
+    Raises SourceMissing if the document was not read from a file. In a view or snapshot, also raises SourceMissing if
+    the file has changed or is gone since the document was stored.
     """
     with file.database.read() as connection:
         stored = _find_file(connection, lookup.only(connection, name))

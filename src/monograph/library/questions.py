@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from monograph.where import Moment
 
 MANY = 10_000
-"""Largest k that is used unchanged. A larger k is limited to twice the number of chunks, because a search reserves
-memory for k hits."""
+"""Largest number of hits (k) that is used unchanged. A larger k is lowered to at most twice the number of chunks,
+because a search reserves memory for k hits."""
 
 
 class Questions:
@@ -42,7 +42,7 @@ class Questions:
     _file: OpenFile
 
     def _at(self, as_of: Moment) -> OpenFile:
-        """Return the file as it was at a moment. This base class raises InputError: it has no previous versions."""
+        """Raise InputError: this base class keeps no previous versions. Subclasses return the file at a moment."""
         raise keeps_no_versions(self._file)
 
     def search(  # noqa: PLR0913 - each is a choice of its own
@@ -104,7 +104,7 @@ class Questions:
         ``cut`` is the approximate share of the hits' tokens to remove, 0 to 1: see
         :func:`monograph.answer.reduce.reduce`. If ``windows`` is given, each hit is reduced as in MobileRAG instead: to
         the window of sentences whose vector, by the file's embedder, is nearest to the question's.
-        :data:`monograph.answer.reduce.PAPER` has the paper's numbers for ``windows``.
+        :data:`monograph.answer.reduce.PAPER` has the window sizes of the MobileRAG paper.
 
         The reduced hits are ordered by their best sentence or window, best first. Raises InputError if ``cut`` is out
         of range.
@@ -232,8 +232,9 @@ class Questions:
         budget, max_tokens:
             Largest number of tokens of the context (``budget``) and of the answer (``max_tokens``).
         history:
-            Previous turns of the conversation. If the question depends on them, the model rewrites it. Without a model,
-            names from the previous turns are added to the question.
+            Previous turns of the conversation, the latest last. The model rewrites the question so that it is
+            understandable without these turns. Without a model, names of the latest turn are added to a question that
+            depends on the conversation.
         remember:
             Whether to store the model's answer in the file, and to reuse a stored answer for the same question, context
             and model. ``compact`` and ``forget`` delete stored answers.

@@ -99,17 +99,18 @@ class Reader(Questions):
 
         The file must have been created with ``Settings(history=True)``. The snapshot is a copy of the file in memory,
         in which later changes are undone. It has every method that reads and no method that writes. Hits, citations and
-        documents have the period in which they were in the file (``valid``). Assertions are those of the present file,
-        and so are names that are kept apart. The tree has only the summaries whose chunks are all in the snapshot.
+        documents have the period in which they were in the file (``valid``). Assertions and the pairs of names that are
+        kept apart are those of the present file. The tree has only the summaries whose chunks are all in the snapshot.
 
         Making a snapshot takes the time and memory of copying the file. It also takes about the time of storing all
         documents that have changed since the moment; stored model results are reused. So reuse a snapshot instead of
         making one for each call. It is closed with its file. It cannot be read any more once the file has erased
         removed text (``forget``).
 
-        The moment is a text as in :mod:`monograph.where`, a datetime or a date. The snapshot shows the state at the end
-        of the moment's last second; if that is in the future, the present state. Raises InputError if the file keeps no
-        previous versions, or the moment is not a time, and StorageFull if the copy takes more than 1 GiB.
+        The moment is a text as in :mod:`monograph.where`, a datetime or a date. A moment may be a period, such as a day
+        or a year: then the snapshot shows the state at the end of the period. If this end is in the future, the
+        snapshot shows the present state. Raises InputError if the file keeps no previous versions, or the moment is not
+        a time, and StorageFull if the copy takes more than 1 GiB.
         """
         return Snapshot(self._part_at(moment))
 
@@ -160,8 +161,8 @@ class Reader(Questions):
     def document(self, name: str, *, as_of: Moment | None = None) -> Document:
         """Return a document by id or uri, with its text. With ``as_of``, return its version at that moment.
 
-        Raises NotFound if there is no such document, or several documents have that uri. With ``as_of``, it also raises
-        as :meth:`as_of`.
+        Raises NotFound if there is no such document, or several documents have that uri. With ``as_of``, also raises
+        the errors of the method :meth:`as_of`.
         """
         file: OpenFile = self._file
         if as_of is not None:
@@ -181,9 +182,9 @@ class Reader(Questions):
     def listed(self, like: str = "", start: int = 0, limit: int = 100) -> Listed:
         """Return a part of the list of :meth:`documents`, and the number of all documents that match.
 
-        A document matches if its title, uri or id contains the text ``like``, in any case; every document matches "".
-        ``start`` is the position of the first document to return, from 0. ``limit`` is the largest number of documents
-        to return. Raises InputError if a number is negative.
+        A document matches if its title, uri or id contains the text ``like``; upper and lower case are the same. An
+        empty text matches every document. ``start`` is the position of the first document to return, from 0. ``limit``
+        is the largest number of documents to return. Raises InputError if a number is negative.
         """
         with self._file.database.read() as connection:
             return lookup.listed(connection, like, start, limit)
@@ -204,7 +205,7 @@ class Reader(Questions):
         """Return stored chunks by id, or all chunks that match a filter.
 
         With ``ids``, the chunks are in the order of the ids, and unknown ids are skipped. Without ``ids``, the chunks
-        are in order of their documents, then in reading order. ``where`` and ``as_of`` are as for :meth:`search`.
+        are grouped by document, in reading order. ``where`` and ``as_of`` are as for :meth:`search`.
         ``vectors`` is whether to return the chunks' vectors as well.
         """
         stored = configuration.EMBEDDER.known(self._file.database) if vectors else None
@@ -278,7 +279,10 @@ class Reader(Questions):
             return Brief(schema.format_of(connection), documents.count(connection), tree.exists(connection))
 
     def stats(self) -> Stats:
-        """Return counts and sizes of the contents. In a view or snapshot, values of the whole file are 0 or empty."""
+        """Return counts and sizes of the contents.
+
+        In a view or snapshot, values that describe only the whole file, such as its size in bytes, are 0 or empty.
+        """
         from monograph.store.file import stats
         from monograph.tree.leaves import measure
         from monograph.values import IndexStats, Stats, TreeStats
@@ -337,8 +341,8 @@ class Writable(Reader):
         Every method of the view reads only these documents. A name that occurs only in other documents does not exist
         in the view. Paths go only through documents of the view. A summary is in the view only if all its chunks are in
         the view. If a ``where`` is given to a method of the view, both filters apply. A view of a view has the
-        documents that match both filters. Two things come from the whole file: the weights of words, and which
-        spellings are merged into one entity.
+        documents that match both filters. Two things come from the whole file: the number of chunks with each
+        word, from which a search computes the word's weight, and which spellings are merged into one entity.
 
         Documents that are added to the view get the filter's values as metadata. A document outside of the view is
         neither overwritten nor removed, even if it has the same id. A view has no methods for the whole file (``sync``,
@@ -368,7 +372,7 @@ class Writable(Reader):
 
     @spends
     def put(self, documents: Iterable[Document], *, progress: OnProgress | None = None) -> Report:
-        """Add passages (ready-made chunks) to documents. Other chunks that the documents have already stay.
+        """Add passages (ready-made chunks) to documents, without removing the other chunks of these documents.
 
         A passage replaces the stored chunk of the same id, even if that chunk is in another document. The title, uri
         and metadata of a given document are merged into those of the stored document. If the file is new and all
@@ -432,7 +436,10 @@ class Writable(Reader):
         return self._change(lambda forgets: passages.remove(pipeline.forgetting(forgets), named, narrowed))
 
     def _change(self, work: Callable[[bool], Report], forget: bool | None = None, *, strict: bool = False) -> Report:
-        """Run a write, ``work``, and return its report."""
+        """Run a write, ``work``, and return its report, without counts of derived values if this is a view.
+
+        ``forget`` and ``strict`` are as for :meth:`~monograph.library.opened.WholeFile.forgetting`.
+        """
         report = self._file.whole.forgetting(work, forget, strict=strict)
         if self._file.guard is None:
             return report

@@ -1,4 +1,4 @@
-"""The tree of summaries, ``archive.tree``: methods that read it, compute its cost and rebuild it."""
+"""The tree of summaries, ``archive.tree``: methods that read and rebuild it, and compute the cost of a rebuild."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TreeReader:
     def summarizer(self) -> Summarizer:
         """The model that writes the summaries of the tree. Without a tree, the model that a rebuild would use.
 
-        Raises as ``Monograph.embedder``.
+        Raises ModelError if the summarizer that the file was built with cannot be loaded here, or has changed.
         """
         return self._file.models.summarizer
 
@@ -37,7 +37,7 @@ class TreeReader:
             Summary at which the outline begins: its id, or at least the first four hexadecimal digits of the id.
             Without it, the outline begins at the top layer of the tree, which usually has one summary.
         layers:
-            Number of layers to open below that summary or top layer.
+            Number of layers to include below the first layer or summary; with 0, only that layer or summary.
 
         Raises
         ------
@@ -54,7 +54,8 @@ class TreeReader:
     def summary(self, node: str) -> Summary:
         """Return a summary. If it quotes sentences of documents, it has the spans from which they were taken.
 
-        ``node`` is its id, or at least the first four hexadecimal digits of the id. Raises as :meth:`outline`.
+        ``node`` is the id of the summary, or at least the first four hexadecimal digits of the id. Raises NotFound if
+        no summary has that id, or several ids begin with these digits, and InputError if the file has no tree.
         """
         with self._file.database.read() as connection:
             need_tree(connection)
@@ -93,8 +94,8 @@ class SummaryTree(TreeReader):
     def price(self, summarizer: Summarizer | None = None) -> Cost:
         """Return the cost of :meth:`rebuild`: upper bounds of the number of summaries and of a language model's tokens.
 
-        ``summarizer`` is as for :meth:`rebuild`; it is not called. The cost is zero if the tree is up to date and was
-        made with the same summarizer.
+        ``summarizer`` is as for :meth:`rebuild`; this method does not call the summarizer. The cost is zero if the tree
+        is up to date and was made with the same summarizer.
         """
         chosen = summarizer or self._file.models.summarizer
         pipeline = self._file.pipeline(summarizer=chosen)

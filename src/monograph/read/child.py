@@ -1,8 +1,8 @@
 """Child processes that read files: a parser may hang, crash or run out of memory, and files are read in parallel.
 
-The parent sends a task to a child. The child sends back each part of the result as soon as it is ready, or an error of
-Monograph. If a task exceeds its time limit, a timer signal of the kernel ends the child, even if the parser hangs or
-the parent no longer runs.
+The parent sends a task to a child. The child sends back each part of the result as soon as the part is ready. If the
+task fails, the child sends the error. If the task exceeds its time limit, a timer signal of the kernel ends the child,
+even if the parser hangs or the parent no longer runs.
 """
 
 from __future__ import annotations
@@ -26,11 +26,15 @@ if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
 PROCESSES = min(4, os.cpu_count() or 1)
-"""Most child processes for one kind of work."""
+"""Most child processes that read files at the same time.
+
+While the files are stored, at most this number of processes, the writer included, compute vectors and extract entities.
+"""
 
 GRACE_SECONDS = 2.0
-"""Seconds after a task's time limit at which the child is ended. Readers check the limit themselves, so only a reader
-that hangs is ended in this way.
+"""Number of seconds that a child may run beyond the time limit of its task. Then a signal ends the child.
+
+Readers check the time limit themselves, so the signal ends only a reader that hangs.
 """
 
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
@@ -58,11 +62,12 @@ class Task(Protocol[Result_co]):
 class ChildProcess:
     """Child process, as the parent sees it. The child runs :func:`main`.
 
-    The child is a new interpreter, not a fork. It inherits no threads, and does not run the parent's main module, so
-    that module needs no ``if __name__ == "__main__"``. Parent and child are connected by pipes, not sockets, so that
-    children also work in programs that forbid sockets to prevent network access.
+    The child is a new interpreter, not a fork. It inherits no threads. It does not run the parent's main module.
+    Therefore the main module needs no ``if __name__ == "__main__"``.
 
-    ``asked`` is the connection to send tasks to, ``answers`` the connection to receive results from.
+    Parent and child are connected by pipes, not sockets. So children also work in programs that forbid sockets to
+    prevent network access. ``asked`` is the connection through which the parent sends tasks. ``answers`` is the
+    connection through which the parent receives results.
     """
 
     def __init__(self) -> None:
@@ -142,8 +147,8 @@ class ChildPool:
     processes:
         Most processes. Each runs one task at a time.
     most_waiting:
-        Most bytes of received parts that no caller has taken yet. Above it, the pool receives parts only for calls
-        that a caller is iterating over.
+        Limit of the bytes of received parts that no caller has taken yet. Above this limit, the pool receives further
+        parts only for calls that a caller iterates over.
     """
 
     def __init__(self, processes: int = 1, most_waiting: int = sys.maxsize) -> None:
@@ -184,7 +189,7 @@ class ChildPool:
         return Call(self, task)
 
     def taken(self, call: Call[Any], size: int) -> None:
-        """Record that a caller iterates over a call, and has taken ``size`` bytes of its parts."""
+        """Record that a caller iterates over ``call``, and that the caller took a part of ``size`` bytes."""
         with self._room:
             call.awaited = True
             self._waiting -= size
@@ -248,7 +253,11 @@ def main() -> None:
 
 
 def _run_task(task: Task[Any], answers: Connection) -> bool:
-    """Send the parts of a task's result, then the task's error if it raised one, then empty bytes as the end."""
+    """Run a task in this child process. Return False if the process ran out of memory and must end, else True.
+
+    The parent receives each part of the result, then the task's error if the task raised one. Empty bytes mark the end.
+    They are not sent if the process ran out of memory.
+    """
     limit_memory(task.limits.max_memory)
     remaining = task.limits.max_seconds + GRACE_SECONDS
     failure: Exception | None = None

@@ -52,7 +52,10 @@ def read_code(opened: SourceFile) -> Items:
 
 
 def _definitions(text: str) -> Iterator[Heading]:
-    """Yield a heading for each definition, from the comments and decorators above it. Its level is the indentation."""
+    """Yield a heading for each definition. The level of the heading is the indentation of the definition in characters.
+
+    If comments or decorators stand directly above a definition, the heading starts at the first of these lines.
+    """
     start = above = 0
     attached = False
     for line in text.split("\n"):

@@ -1,4 +1,4 @@
-"""Detects the format of a file by its bytes. Only between text formats, such as Markdown and CSV, its name decides."""
+"""Detects the format of a file by its bytes. The name only distinguishes text formats, such as Markdown and CSV."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _UNREADABLE_MAGIC = {
 }  # fmt: skip
 _CONVERT = "convert it to text, Markdown, PDF or an Office format"
 _PDF_WITHIN = 1024
-"""A file is a PDF if ``%PDF-`` occurs in this many first bytes: PDF readers tolerate other bytes before it."""
+"""Number of first bytes of a file in which ``%PDF-`` is searched. PDF readers tolerate other bytes before ``%PDF-``."""
 
 _BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")
 _HTML = regex(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*|<!--.*?-->\s*)*<(?:!doctype\s+html|html|head)\b", re.I | re.S)
@@ -119,9 +119,10 @@ def _describe_binary(head: bytes) -> str:
 
 
 def zero_width(head: bytes) -> Literal["utf-16-le", "utf-16-be"] | None:
-    """Return the encoding of UTF-16 text without a byte order mark, or None if the bytes are not such a text.
+    """Return the encoding of UTF-16 text without a byte order mark; None if ``head`` does not look like UTF-16.
 
-    Zero bytes show the encoding: Latin text in UTF-16 has a zero byte in nearly every pair of bytes.
+    ``head`` is the beginning of a file. Latin text in UTF-16 has a zero byte in nearly every pair of bytes. In
+    ``utf-16-le`` the second byte of the pair is zero, in ``utf-16-be`` the first.
     """
     even, odd = head[0::2].count(0), head[1::2].count(0)
     pairs = len(head) // 2

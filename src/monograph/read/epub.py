@@ -1,4 +1,4 @@
-"""EPUB: reads the chapters in the order of the book's spine, with the words in their pictures."""
+"""EPUB: reads the chapters in the order of the book's spine, and recognises the words in the chapters' pictures."""
 
 from __future__ import annotations
 

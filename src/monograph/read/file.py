@@ -34,7 +34,10 @@ PART_CHARACTERS = 250_000
 """A :class:`Part` ends once its documents have this many characters together, so that memory stays bounded."""
 
 PART_BYTES = 16_000_000
-"""A :class:`Part` also ends once its pictures have this many bytes together, after the document with their marks."""
+"""A :class:`Part` also ends once its pictures have this many bytes together.
+
+It ends after a document, so it has all pictures of its documents.
+"""
 
 _READERS: dict[Format, tuple[str, str]] = {
     "text": ("text", "read_text"), "markdown": ("text", "read_markdown"), "jsonl": ("text", "read_rows"),
@@ -60,7 +63,8 @@ class Part:
 
     ``size`` (bytes), ``modified_ns`` (nanoseconds since 1970) and ``sha256`` describe the whole file. ``last`` is True
     for the last part. If the rest of the file cannot be read, ``error`` says why. ``pictures`` has pictures that a
-    model will describe. The texts of the documents contain a mark for each of them.
+    model will describe. In the text of a document, a mark (:class:`~monograph.read.kept.Picture`) shows the position of
+    each picture.
     """
 
     sha256: bytes
@@ -74,12 +78,12 @@ class Part:
 
     @staticmethod
     def failed(error: SourceError) -> Part:
-        """Return the only part of a file that cannot be read, with its error."""
+        """Return an empty last part that contains only the error: the file, or the rest of the file, cannot be read."""
         return Part(b"", 0, 0, (), (), last=True, error=error)
 
 
 def sha256_of(path: Path) -> bytes | None:
-    """Return the SHA-256 of a file's bytes; None if it cannot be read, for a reason that :func:`read_file` raises."""
+    """Return the SHA-256 of a file's bytes; None if the path cannot be opened or read, or is not a regular file."""
     try:
         with open(path, "rb", opener=_opener) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -189,7 +193,11 @@ def read(opened: SourceFile) -> Items:
 
 
 def whole(path: Path, root: Root, max_bytes: int) -> tuple[bytes, os.stat_result]:
-    """Return all bytes of a file in a root, and its stat result. Raises SourceError if it cannot be read."""
+    """Return (all bytes, stat result) of the file at ``path``, which must be in ``root``.
+
+    Raises SourceError if the file cannot be read, has more than ``max_bytes`` bytes, or changes while it is read, or if
+    a link leads out of the root.
+    """
     try:
         for _ in range(_TRIES):
             with open(path, "rb", opener=_opener) as file:
@@ -277,7 +285,10 @@ def _path_if_outside(real: str, home: str) -> str | None:
 
 
 def _is_inside(path: Path, root: Root, descriptor: int) -> bool:
-    """Return whether an open file is in its root; False if unknown. Raises SourceUnreadable if a link led out of it."""
+    """Return True if an open file is in its root; False if the file was replaced or deleted after it was opened.
+
+    ``descriptor`` is the file descriptor of the open file. Raises SourceUnreadable if a link leads out of the root.
+    """
     folder = text_to_path(root.place)
     if root.follow_links or path == folder:
         return True

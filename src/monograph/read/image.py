@@ -25,12 +25,18 @@ Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 
 _LEAST_SCORE = 0.5
 _SAME_LINE = 0.5
-"""Two boxes belong to one line if the distance of their middles is below this share of the line's height."""
+"""Highest vertical distance between the middles of two recognised boxes that belong to one line of text.
+
+The distance is given as a share of the smaller of the two boxes' heights.
+"""
 
 _MOST_FRAMES = 200
 
 _ICON_SIDE, _ICON_PIXELS = 32, 20_000
-"""A picture in a document counts as an icon, a bullet or a rule if its shorter side, or its area, has fewer pixels."""
+"""Minimum pixels of the shorter side, and of the area, of a picture in a document whose words are recognised.
+
+A picture below one of the two values counts as an icon, a bullet or a rule.
+"""
 
 _DETECTION_SIDE = 736
 """Number of pixels to which RapidOCR enlarges the shorter side of a smaller image."""
@@ -39,8 +45,10 @@ _VERTICAL_RATIO = 1.5
 """A line of text counts as vertical if its height divided by its width is at least this ratio."""
 
 _CLASSIFIED_LINES, _BEGINNING_HEIGHTS = 9, 4
-"""Number of lines that are classified as upright or upside down, and the width of the part of each line that is used,
-from its beginning, as a multiple of the line's height.
+"""Number of lines of an image that are classified as upright or upside down, and the part of each line that is used.
+
+That part begins at the left end of the line, or at the upper end of a vertical line. Its length is given as a multiple
+of the line's height.
 """
 
 
@@ -110,7 +118,7 @@ def upright(image: Image) -> Pixels:
 def is_icon(image: Image) -> bool:
     """Return whether an image has the size of an icon: a side below 32 pixels or an area below 20,000 pixels.
 
-    Callers do not recognise the words of an icon inside another file.
+    If a picture inside another file is an icon, the callers of this function skip the picture.
     """
     return min(image.size) < _ICON_SIDE or image.size[0] * image.size[1] < _ICON_PIXELS
 
@@ -185,7 +193,11 @@ def _recognise_boxes(image: Pixels) -> list[tuple[Any, str]]:
 
 
 def _count_turns(image: Pixels, boxes: Sequence[Any]) -> int:
-    """Return the number of counter-clockwise quarter turns after which the longest lines of an image are upright."""
+    """Return the number of counter-clockwise quarter turns that make the text of an image upright, 0 to 3.
+
+    ``boxes`` has the corners, (4, 2), of each line. If the vertical boxes make up more than half of the total length of
+    all lines, the text counts as vertical. A classifier then tells for the longest lines whether they are upside down.
+    """
     corners = [(*np.floor(box.min(axis=0)).astype(int), *np.ceil(box.max(axis=0)).astype(int)) for box in boxes]
     lines = [(right - left, bottom - top, left, top) for left, top, right, bottom in corners]
     lines.sort(key=lambda line: max(line[:2]), reverse=True)

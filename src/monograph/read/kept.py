@@ -42,7 +42,7 @@ class Picture:
     number:
         Number of the picture in the document, from 1; 0 if the picture is the whole document, or a whole page of it.
     digest:
-        SHA-256 of the picture's own file. For a picture without a file, such as a drawn page, it is that of ``data``.
+        SHA-256 of the picture's own file. For a picture without a file, such as a drawn page, SHA-256 of ``data``.
     data:
         The picture as the bytes of a PNG or JPEG file, at most MOST_SIDE pixels wide and high.
     media_type:
@@ -67,11 +67,11 @@ class KeptPictures:
         self._total_bytes = self._count = 0
 
     def mark(self, image: Image, data: bytes = b"", *, numbered: bool = True) -> str:
-        """Keep a picture, and return the mark to put in the text at its position.
+        """Keep a picture, and return the mark to put in the text at the position of the picture.
 
-        ``data`` is the picture's own file, empty if it has none. ``numbered`` is False for a whole page: its number is
-        0. Raises SourceTooLarge if the document's pictures have more than MOST_BYTES_A_FILE together, and OSError,
-        SyntaxError or ValueError if the picture is broken.
+        ``data`` has the bytes of the picture's own file; empty if there is no such file. ``numbered`` is False for a
+        picture of a whole page: it gets the number 0. Raises SourceTooLarge if the pictures kept so far have more than
+        MOST_BYTES_A_FILE bytes together. Raises OSError, SyntaxError or ValueError if the picture is broken.
         """
         encoded, media_type, pixels = _encode(image, data)
         self._total_bytes += len(encoded)
@@ -93,7 +93,9 @@ class KeptPictures:
 def _encode(image: Image, data: bytes) -> tuple[bytes, str, int]:
     """Return (bytes of a picture file, media type, number of pixels).
 
-    The file is ``data``, the picture's own, if it fits; else an upright, smaller PNG or JPEG.
+    ``data`` is the picture's own file, or empty. It is returned unchanged if it is an upright PNG or JPEG within
+    MOST_SIDE and MOST_BYTES. Otherwise the picture is rotated upright, scaled down to MOST_SIDE if it is larger, and
+    encoded as PNG or JPEG.
     """
     from PIL import ImageOps
 

@@ -19,10 +19,16 @@ from monograph.read.web import add_page, parse
 from monograph.values import Problem
 
 _DEEPEST = 2
-"""Nesting depth from which a message's attachments are not read. A message on disk has depth 0, one in an archive 1."""
+"""Nesting depth of a message. At this depth or deeper, the attachments of the message are not read.
+
+A message that is a file on disk has depth 0. A message in an archive, or attached to another message, has depth 1.
+"""
 
 Attachments: TypeAlias = Iterator[tuple[str, Callable[[], bytes | None]]]
-"""Attachments of a message: (name, function that returns the bytes). The name is empty if the attachment has none."""
+"""Attachments of a message: (name, function that returns the bytes).
+
+The name is empty if the attachment has no name. The function returns None if the attachment has no bytes.
+"""
 
 _HEADERS = ("from", "to", "cc", "date", "subject")
 
@@ -54,7 +60,11 @@ def read_msg(opened: SourceFile) -> Items:
 
 
 def _message(opened: SourceFile, headers: Mapping[str, str], body: str, html: bytes, attachments: Attachments) -> Items:
-    """Yield a message as one document, then the documents of each attachment, or a problem if it cannot be read."""
+    """Yield a message as one document, then the documents of each attachment.
+
+    If an attachment cannot be read, yield a problem for it. ``body`` is the plain text of the message. ``html`` is used
+    if ``body`` is empty.
+    """
     composer = Composer()
     composer.add("\n".join(f"{name.capitalize()}: {value}" for name, value in headers.items() if value))
     if body.strip():
@@ -82,7 +92,7 @@ def _message(opened: SourceFile, headers: Mapping[str, str], body: str, html: by
 
 
 def _attachment_bytes(part: EmailMessage) -> bytes | None:
-    """Return the bytes of an attachment; None if the part contains no bytes, as a delivery report."""
+    """Return the bytes of an attachment; None if the part has no bytes of its own, such as a delivery report."""
     content = part.get_content() if part.get_content_type() == "message/rfc822" else part.get_payload(decode=True)
     inner = content.as_bytes() if isinstance(content, EmailMessage) else content
     return inner if isinstance(inner, bytes) else None

@@ -17,7 +17,10 @@ _DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
 _LINK = "{http://www.w3.org/1999/xlink}href"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _SHOWING = {_TEXT + "h", _TEXT + "p", _TABLE + "table", _DRAW + "image"}
-"""Elements after which their pictures are added. All other elements only contain such elements."""
+"""Elements that become text or pictures. After the text of such an element, the words of the pictures in it are added.
+
+All other elements are only containers of these elements.
+"""
 
 _SKIPPED = {_TEXT + "tracked-changes", _OFFICE + "annotation", _TEXT + "note-citation"}
 

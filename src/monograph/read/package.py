@@ -15,7 +15,7 @@ from monograph.read.source import SourceFile
 
 _MOST_ENTRIES_OF_A_DOCUMENT = 100_000
 _RATIO_FROM_BYTES = 1_000_000
-"""Number of bytes. The limit of the compression ratio applies only to parts that unpack to more bytes than this."""
+"""Number of unpacked bytes of a part of an archive above which the limit of the compression ratio applies."""
 
 _MIME: dict[bytes, Format] = {
     b"application/epub+zip": "epub",
@@ -114,7 +114,8 @@ def _refuse_locked(archive: zipfile.ZipFile) -> None:
 def _refuse_entities(archive: zipfile.ZipFile) -> None:
     """Raise SourceDamaged if a part of an Office file has a DOCTYPE: only malicious files have one.
 
-    Parts of all names are checked, because an XML part may have any name.
+    A part whose suffix is in _NOT_PARSED is not checked. All other parts are checked, because an XML part may
+    have any name.
     """
     for entry in archive.infolist():
         if not entry.is_dir() and not entry.filename.lower().endswith(_NOT_PARSED):
@@ -127,14 +128,14 @@ def _refuse_entities(archive: zipfile.ZipFile) -> None:
 
 
 class _RootStarted(Exception):
-    """Raised at the start of the root element, after which nothing can be declared."""
+    """Signal that the XML parser reached the root element. After this point, XML cannot declare entities."""
 
 
 def _find_declaration(part: IO[bytes]) -> str:
-    """Return "ENTITY" or "DOCTYPE" if XML declares one before its root element, else an empty text.
+    """Return "ENTITY" if an XML part declares an entity; else "DOCTYPE" if the part has a DOCTYPE; else an empty text.
 
-    The part is parsed by Expat, as in the readers, so that encodings are understood in the same way. Return an empty
-    text also if the bytes are not XML.
+    Only declarations before the root element count. If the bytes are not XML, return an empty text. The readers parse
+    XML with Expat, so this function does too: both understand every encoding alike.
     """
     declaration = ""
 

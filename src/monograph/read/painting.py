@@ -22,12 +22,15 @@ if TYPE_CHECKING:
     import pypdfium2
 
 SECONDS = 20.0
-"""Most seconds to draw or search one page, for which a user waits."""
+"""Time limit in seconds for drawing or searching one page. It is short, because a user waits for the result."""
 
 _PNG_LEVEL = 4
 
 _DEVICE = 1_000_000
-"""Width and height that PDFium is given for a page when a position is converted to a share of the page's size."""
+"""Width and height in pixels that a page is assumed to have when PDFium converts a position to pixels.
+
+The pixels divided by this number are the position as a share (0 to 1) of the page's size.
+"""
 
 
 PAINT_LIMITS = Limits(max_seconds=SECONDS)
@@ -52,7 +55,7 @@ class _PageTask:
 
     @contextmanager
     def opened_page(self) -> Iterator[pypdfium2.PdfPage]:
-        """Yield the page, open until the end of the block."""
+        """Open the page for the body of a ``with`` statement, and close it afterwards. A context manager."""
         file = _open_pdf(self.path, self.root, self.limits)
         if not 1 <= self.page <= len(file):
             raise NotFound(f"there is no page {self.page}", f"give 1 to {len(file)}")
@@ -83,14 +86,14 @@ class FindTask(_PageTask):
     """Task of finding the rectangles of ``words`` on a page of a PDF.
 
     ``before`` is the approximate number of letters and digits before the words in the page's text. If the words occur
-    several times, the occurrence nearest to it is used.
+    several times, the occurrence nearest to this position is used.
     """
 
     words: str
     before: int
 
     def parts(self) -> Iterator[Boxes]:
-        """Yield the rectangles of the words, once."""
+        """Yield one :class:`~monograph.values.Boxes` with all rectangles. It has none if the words do not occur."""
         with self.opened_page() as page, closing(page.get_textpage()) as text:
             stretch = _find_stretch(text, letters(self.words), self.before)
             count = 0 if stretch is None else text.count_rects(*stretch)
@@ -103,7 +106,10 @@ def letters(text: str) -> str:
 
 
 _open_pdfs: dict[tuple[str, int, int], pypdfium2.PdfDocument] = {}
-"""Cache in the child process: the last PDF, kept open for its next page, by (path, bytes, nanoseconds of change)."""
+"""Cache of the child process with at most one entry: the PDF of the last task, kept open for further pages.
+
+The key is (path, size in bytes, modification time in nanoseconds). Size and time are -1 if they are unknown.
+"""
 
 
 def _open_pdf(path: Path, root: Root, limits: Limits) -> pypdfium2.PdfDocument:
@@ -123,7 +129,10 @@ def _open_pdf(path: Path, root: Root, limits: Limits) -> pypdfium2.PdfDocument:
 
 
 def _find_stretch(text: pypdfium2.PdfTextPage, words: str, before: int) -> tuple[int, int] | None:
-    """Return (index of the first character, number of characters) of words on a page; None if they do not occur."""
+    """Return (index of the first character, number of characters) of words on a page; None if they do not occur.
+
+    ``words`` is a result of :func:`letters`. ``before`` is that of :class:`FindTask`.
+    """
     from pypdfium2 import raw
 
     flat, indices = [], []
@@ -164,7 +173,10 @@ def _box(page: pypdfium2.PdfPage, corners: tuple[float, float, float, float]) ->
 
 
 def png(pixels: npt.NDArray[Any]) -> bytes:
-    """Return pixels as a PNG file: uint8 (height, width, 3) of red, green, blue, or (height, width, 1) of grey."""
+    """Return the bytes of a PNG file with the given pixels.
+
+    ``pixels`` is uint8 of shape (height, width, 3) in the order red, green, blue, or (height, width, 1) for grey.
+    """
     import numpy as np
 
     height, width, channels = pixels.shape

@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 _PRIVATE = 0xEF00
-"""Bytes of a file's name that are not UTF-8 are stored as private-use characters U+EF80 to U+EFFF."""
+"""Code point that is added to a byte of a path that is not UTF-8. The sum is the stored private-use character.
+
+The byte 0x80 is stored as U+EF80, the byte 0xFF as U+EFFF.
+"""
 
 
 def path_to_text(path: Path | str) -> str:

@@ -99,11 +99,16 @@ def _read_page(
     pictures: Pictures,
     recognition_error: SourceError | None,
 ) -> tuple[str, list[str]]:
-    """Return (text, marks of pictures) of a page. There are marks only if a model will describe the pictures.
+    """Return (text, marks of the pictures) of a page.
 
-    If a page has pictures but no text, its words are recognised. If a model will describe pictures, the text is the
-    mark of the whole page instead. ``recognition_error`` is the error of an earlier page. If it is not None, it is
-    raised again for such a page, and nothing is recognised.
+    A mark is a text that shows the position of a picture until a model describes the picture
+    (:class:`~monograph.read.kept.Picture`). If no model will describe pictures, the list of marks is empty.
+
+    A page that has pictures but no text is drawn as one picture. The text is then the words recognised in this picture,
+    or its mark if a model will describe pictures.
+
+    ``recognition_error`` is the error with which the recognition of a previous page failed, or None. If it is not None,
+    a page that has pictures but no text is not drawn, and the error is raised again.
     """
     import pypdfium2
 
@@ -133,8 +138,8 @@ def _page_marks(
 ) -> Iterator[str]:
     """Yield the mark of each picture on a page that has text; an empty text for a picture that is skipped.
 
-    A picture that fills the page is skipped: it is a background, or a scan whose words are the text. A picture that
-    cannot be drawn is skipped too.
+    A picture that fills the page is skipped: it is a background, or a scan whose words the page has as text already. A
+    picture that cannot be drawn is skipped too.
     """
     import pypdfium2
 

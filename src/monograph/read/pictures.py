@@ -70,9 +70,11 @@ class Pictures:
     def drawn(self, image: Image, *, numbered: bool = True) -> str:
         """Keep a picture that has no file of its own, and return its mark.
 
-        Return an empty text if the picture occurred before, is an icon, or exceeds the limits. If ``numbered`` is
-        False, the picture is a whole page. A whole page is always kept and does not count towards MOST; SourceTooLarge
-        is raised if the pictures then have too many bytes together.
+        Return an empty text if the picture occurred before, is an icon, or exceeds a limit: MOST pictures, or
+        MOST_BYTES_A_FILE bytes of all pictures.
+
+        If ``numbered`` is False, the picture is a whole page. A whole page is always kept, and does not count towards
+        MOST. Raises SourceTooLarge if, with this page, all pictures have more than MOST_BYTES_A_FILE bytes together.
         """
         if not numbered:
             return self._kept.mark(image, numbered=False)
@@ -90,9 +92,9 @@ class Pictures:
         return ""
 
     def after(self, document: Document | None) -> Items:
-        """Yield the kept pictures, then ``document``, then the document's problem if it has one.
+        """Yield the kept pictures, then ``document``, then the problem of :meth:`problems` if there is one.
 
-        If ``document`` is None, only a problem is yielded: the file has no text, or its pictures were not recognised.
+        ``document`` is None if the file has no text. Then no picture is yielded, only the problem.
         """
         if document is not None:
             yield from self.take()
@@ -106,8 +108,8 @@ class Pictures:
     def problems(self, *, empty: bool) -> Items:
         """Yield a problem if the document is empty, or if pictures in it were not recognised.
 
-        If pictures were not recognised because text recognition is not installed, only an empty document has a problem.
-        Otherwise every document with a logo would have one.
+        If text recognition is not installed, pictures that were not recognised are a problem only if the document is
+        empty. So a document with text and a logo has no problem.
         """
         uri = self._opened.address.uri
         if self._unread and (empty or not isinstance(self._error, UnknownFormat)):
@@ -155,7 +157,10 @@ def part_of(archive: zipfile.ZipFile, name: str) -> bytes:
 
 
 def _targets(archive: zipfile.ZipFile, part: str) -> dict[str, str]:
-    """Return {relation id: name of the part} for the parts of an Office file that one of its parts refers to."""
+    """Return {relation id: name of the other part} for each part of an Office file to which ``part`` refers.
+
+    ``archive`` is the Office file. References to other files are left out.
+    """
     folder, name = posixpath.split(part)
     relations = posixpath.join(folder, "_rels", f"{name}.rels")
     if relations not in archive.namelist():

@@ -9,10 +9,12 @@ from monograph.read.child import ChildPool
 from monograph.read.file import Part, ReadTask, is_harmless, parts_or_error
 
 AHEAD = 64
-"""Most files that are started at the same time: the one whose parts are being returned, and those after it."""
+"""Most files started at the same time: the file whose parts are being returned, and the next AHEAD - 1 files."""
 
 MOST_WAITING = 8_000_000
-"""Most bytes of parts that wait to be returned. Above it, only parts of the file being returned are received."""
+"""Limit of the bytes of parts that wait to be returned. Above this limit, the pool receives only parts of the file that
+is being returned.
+"""
 
 
 class ReaderPool(ChildPool):

@@ -21,7 +21,10 @@ _MOST_YAML_VALUES = 200_000
 _DEEPEST = 100
 _NAME = regex(r"[^\W\d]\w*")
 _MOST_INLINE_VALUES = 12
-"""Most values of a flat object (without objects in it) that becomes part of the paragraph of the object around it."""
+"""Most values of a small flat object: an object without other objects in it.
+
+The values of a small flat object become lines in the paragraph of the object that contains it.
+"""
 
 
 def read_json(opened: SourceFile) -> Items:
@@ -64,10 +67,13 @@ def _document(opened: SourceFile, value: Any, form: str) -> Items:
 
 
 def _records(value: Any, opened: SourceFile, max_values: int) -> Iterator[tuple[str, list[str]]]:
-    """Yield the (JSON path, lines) of each record in reading order.
+    """Yield (JSON path, lines) of each record in reading order: an object comes before the objects in it.
 
-    A record is an object together with its small objects (see _MOST_INLINE_VALUES), or a list of plain values. A line
-    is ``key: value``.
+    A record has the plain values of one object or list, and of the small objects in it (see _MOST_INLINE_VALUES). A
+    plain value is a number, a text, a boolean, null, or a list without objects and lists. A line is ``key: value``, or
+    only the value if there is no key.
+
+    Raises SourceTooLarge if there are more than ``max_values`` values.
     """
     stack: list[tuple[str, str, Any, int]] = [("$", "", value, 0)]
     count = 0
@@ -97,7 +103,11 @@ def _format_line(name: str, value: Any) -> str:
 
 
 def _flatten(value: dict[Any, Any] | list[Any], path: str) -> list[tuple[str, Any, str]]:
-    """Return (name, value, JSON path) of each item of an object or list. ``path`` is the JSON path of ``value``."""
+    """Return (name, value, JSON path) of each item of an object or list. ``path`` is the JSON path of ``value``.
+
+    The name is the key of the item, empty for an item of a list. An item that is a small flat object (see
+    _MOST_INLINE_VALUES) is replaced by its own items, with names such as ``address.city``.
+    """
     if isinstance(value, list):
         return [("", item, f"{path}[{index}]") for index, item in enumerate(value)]
     items = []

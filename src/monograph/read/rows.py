@@ -11,7 +11,7 @@ from monograph.regex import regex
 from monograph.values import Place
 
 HEADER_WITHIN = 50
-"""The header is searched in this many first rows of a table."""
+"""Number of rows at the beginning of a table in which the header is searched."""
 
 _NUMBER = regex(r"[\s$€£¥+-]*[\d.,'\s]*\d[\d.,'\s]*[%$€£¥]?\s*|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*")
 
@@ -35,9 +35,13 @@ def rows_of(table: Iterable[Sequence[str]]) -> Iterator[Row]:
 def header_among(rows: Sequence[Row]) -> Row | None:
     """Return the row that names the columns, or None.
 
-    Only the first row with two or more filled cells can be the header; rows above it are titles. It is the header if
-    all of the following hold: no filled cell is a number or a date, all filled cells differ, there are more than half
-    as many as in the widest row, and it is not the last row.
+    Only the first row with two or more filled cells can be the header. Rows above this row are titles. The row is the
+    header if all of the following hold:
+
+    - no filled cell of the row is a number or a date;
+    - all filled cells of the row differ;
+    - the row has more than half as many filled cells as the row with the most filled cells;
+    - the row is not the last of ``rows``.
     """
     width = max((sum(map(bool, row.cells)) for row in rows), default=0)
     for row in rows:
@@ -52,9 +56,10 @@ def header_among(rows: Sequence[Row]) -> Row | None:
 
 
 def format_row(row: Row, header: Row | None) -> str:
-    """Return a row as one line, ``name: value; name: value``, with the header's names. Empty cells are left out.
+    """Return a row as one line: ``name: value; name: value``. Empty cells are left out.
 
-    Without a header, and for rows above the header, the line has values only.
+    The names are the cells of the header. If there is no header, or the row is above the header, the line has only
+    values.
     """
     if header is None or row.number < header.number:
         return "; ".join(cell for cell in row.cells if cell)
@@ -72,7 +77,10 @@ def add_table(composer: Composer, table: Iterable[Sequence[str]]) -> None:
 
 
 def add_sheet(composer: Composer, rows: Iterable[Row], header: Row | None, sheet: str) -> None:
-    """Add the rows of a sheet: one paragraph per row, whose place is the sheet and row. The header gets none."""
+    """Add one paragraph for each of ``rows``, without the header. The paragraph's place is the sheet and the row.
+
+    The caller leaves the header out of ``rows``. ``header`` is only used for the names of the columns.
+    """
     for row in rows:
         composer.place(Place(0, sheet=sheet, row=row.number))
         composer.add(format_row(row, header))

@@ -61,7 +61,11 @@ def read_others(opened: SourceFile) -> Items:
 
 @dataclass(frozen=True, slots=True)
 class _Sheet:
-    """Sheet of a workbook. ``table`` has the cells of each row, ``pictures`` the (row of the upper edge, bytes)."""
+    """Sheet of a workbook.
+
+    ``table`` has the cells of each row, as texts. ``pictures`` has, for each picture on the sheet, the row of the
+    picture's upper edge, counted from 1, and the bytes of the picture's file.
+    """
 
     name: str
     table: Iterable[Sequence[str]]
@@ -69,7 +73,11 @@ class _Sheet:
 
 
 def _documents(opened: SourceFile, form: str, sheets: Sequence[_Sheet], title: str) -> Items:
-    """Yield documents of about ROWS_A_DOCUMENT rows at most. A large sheet gives several, small sheets share one."""
+    """Yield the documents of a workbook: a large sheet fills several documents, small sheets share one document.
+
+    A document is full when it has ROWS_A_DOCUMENT rows. The words of pictures may add more rows. ``form`` is the format
+    in the metadata. ``title`` is the title of the documents; if it is empty, the title is the name of the file.
+    """
     composer, pictures = Composer(), Pictures(opened)
     count = part = 0
     for sheet in sheets:
@@ -113,7 +121,10 @@ def _part(composer: Composer, opened: SourceFile, form: str, title: str, part: i
 
 
 def shown(cell: Any) -> str:
-    """Return a cell's value as its number format displays it, for common formats."""
+    """Return a cell's value as text: a number as its number format displays it, any other value without a format.
+
+    For the supported formats see :func:`number`. The text of an empty cell is empty.
+    """
     value = cell.value
     if isinstance(value, bool) or not isinstance(value, int | float):
         return _plain_text(value)
@@ -142,9 +153,10 @@ def number(value: float, code: str) -> str:
 
 
 def _plain_text(value: Any) -> str:
-    """Return the text of a cell's value without a number format.
+    """Return the text of a cell's value. The number format of the cell is ignored.
 
-    A float has at most 15 digits and no ``.0``. A point in time at midnight is a date only.
+    A float is written with at most 15 significant digits, and without ``.0`` at the end. A datetime whose time is 00:00
+    is written as a date only. The text of None is empty.
     """
     if value is None:
         return ""

@@ -16,7 +16,10 @@ _DEEPEST_GROUP = 20
 
 
 def read_pptx(opened: SourceFile) -> Items:
-    """Yield a presentation as one document. Each slide is a place: its title is a heading, its notes come last."""
+    """Yield a presentation as one document, with a :class:`monograph.values.Place` for each slide.
+
+    The title of a slide becomes a heading. The notes of a slide come after its other texts.
+    """
     with needs("a PowerPoint file", "documents"):
         import pptx
     file = pptx.Presentation(io.BytesIO(opened.data))
@@ -50,7 +53,11 @@ def read_pptx(opened: SourceFile) -> Items:
 
 
 def _sorted_shapes(shapes: Any, depth: int = 0) -> Iterator[Any]:
-    """Yield shapes from top to bottom. A group is replaced by its shapes. ``depth`` is the number of groups around."""
+    """Yield shapes from top to bottom; in place of a group, yield the shapes in the group.
+
+    ``depth`` is the number of groups that contain ``shapes``, one inside another. Groups in _DEEPEST_GROUP other groups
+    are not opened.
+    """
     for shape in sorted(shapes, key=lambda item: (item.top or 0, item.left or 0)):
         if hasattr(shape, "shapes") and depth < _DEEPEST_GROUP:
             yield from _sorted_shapes(shape.shapes, depth + 1)

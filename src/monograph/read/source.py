@@ -1,4 +1,4 @@
-"""Input and output types of readers: a file's bytes with address, limits and clock, and the items found in them."""
+"""Types that all readers use: the file to read, its address and time limit, and the items that a reader yields."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.values import Document, Problem
 
 Items: TypeAlias = Iterator[Document | Problem | Picture]
-"""Items that a reader yields while it reads. It raises SourceError if nothing of a file can be read.
+"""Items that a reader yields while it reads a file. The reader raises SourceError if nothing in the file can be read.
 
-A picture comes before the document that contains its mark.
+A picture is yielded before the document that contains the picture's mark, a text that shows the picture's position: see
+:class:`monograph.read.kept.Picture`.
 """
 
 INSIDE = "!/"
@@ -44,13 +45,19 @@ class Address:
         return PurePosixPath(self.path).stem
 
     def inside(self, name: str) -> Address:
-        """Return the address of a file inside this file, such as an attachment. ``name`` is its name there."""
+        """Return the address of a file that this file contains, such as an attachment of an e-mail.
+
+        ``name`` is the name of the contained file.
+        """
         name = name.replace("\0", "")
         return Address(*(part + INSIDE + name for part in (self.uri, self.path)))
 
 
 class Clock:
-    """Time limit for reading a file. The clock can be stopped while the caller uses a part of the file."""
+    """Time limit for reading a file.
+
+    The clock is stopped while the caller stores what was read so far: a :class:`monograph.read.file.Part` of the file.
+    """
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
@@ -61,7 +68,7 @@ class Clock:
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
-        """Stop the clock for the block."""
+        """Stop the clock while the body of the ``with`` statement runs."""
         started = time.monotonic()
         yield
         self._end += time.monotonic() - started
@@ -69,9 +76,10 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file's bytes, with address, limits and clock. ``depth`` counts the archives and messages around it.
+    """A file to read: its bytes and address, the limits for reading it, and the clock with the remaining time.
 
-    If ``describing`` is True, pictures are kept so that a model can describe them, and their words are not recognised.
+    ``depth`` is the number of archives and e-mail messages that contain the file, one inside another. If ``describing``
+    is True, pictures are kept for a model to describe, and the words in pictures are not recognised.
     """
 
     data: bytes
@@ -82,7 +90,10 @@ class SourceFile:
     describing: bool = False
 
     def inside(self, name: str, data: bytes) -> SourceFile:
-        """Return the bytes of a file inside this one, to be read with the same limits and clock."""
+        """Return a file that this file contains. The limits and the clock of this file apply to it, too.
+
+        ``name`` is the name of the contained file, and ``data`` its bytes.
+        """
         return replace(self, data=data, address=self.address.inside(name), depth=self.depth + 1)
 
     def metadata(self, form: str, **known: Any) -> dict[str, Any]:
@@ -113,9 +124,9 @@ Reader: TypeAlias = Callable[[SourceFile], Items]
 
 @contextmanager
 def needs(what: str, extra: str) -> Iterator[None]:
-    """Raise ReaderMissing if an import in the block fails because ``extra`` is not installed.
+    """Raise ReaderMissing if an import in the body of the ``with`` statement fails.
 
-    ``what`` names the format in the message.
+    ``what`` names the format of the file in the message. ``extra`` is the extra of the package to install.
     """
     try:
         yield

@@ -108,14 +108,14 @@ def _text_document(text: str, address: Address, outline: list[Heading]) -> Docum
 
 
 def decode(data: bytes) -> tuple[str, int]:
-    """Return bytes as text with plain newlines, and the number of characters that could not be decoded.
+    """Return (text of the bytes, number of characters that could not be decoded). All line ends become line feeds.
 
     The first of these rules that applies gives the encoding:
 
-    1. The byte order mark.
-    2. UTF-16, if many of every second byte are zero.
-    3. UTF-8, if nearly all bytes are valid UTF-8.
-    4. The encoding that charset-normalizer finds.
+    1. If there is a byte order mark, its encoding.
+    2. UTF-16, if at least 30 % of the bytes at even positions are zero, and hardly any at odd positions, or vice versa.
+    3. UTF-8, if all bytes are valid, or if there are ten times as many valid non-ASCII characters as invalid ones.
+    4. The encoding that charset-normalizer finds, or UTF-8 if it finds none.
     """
     encoding, mark = encoding_of(data)
     text, lost = _decode_lossy(data[mark:], encoding)
@@ -167,7 +167,7 @@ def _decode_lossy(data: bytes, encoding: str) -> tuple[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """Heading of a text: the offset where its section begins, its level (smaller is higher) and its title."""
+    """Heading of a text: the offset where its section begins, its level (1 is the highest) and its title."""
 
     start: int
     level: int
@@ -175,7 +175,7 @@ class Heading:
 
 
 def headings(text: str) -> list[Heading]:
-    """Return the headings of a Markdown text, in order."""
+    """Return the headings of a Markdown text, in the order of the text."""
     parsed = _parsed_headings(text) if len(text) <= PARSED_CHARACTERS else _scanned_headings(text)
     starts = list(itertools.accumulate((len(line) + 1 for line in text.split("\n")), initial=0))
     return [Heading(starts[line], level, title[:TITLE_CHARACTERS]) for line, level, title in parsed]
@@ -188,7 +188,10 @@ def first_title(outline: Sequence[Heading]) -> str:
 
 
 def sections_of(found: Iterable[Heading]) -> tuple[Section, ...]:
-    """Return a section for each heading. Its path has the titles of the headings above it, then its own title."""
+    """Return a section for each heading. The path of a section has the titles from the top heading to its own heading.
+
+    A heading belongs under the nearest earlier heading with a smaller level number.
+    """
     sections = []
     above: list[Heading] = []
     for heading in found:

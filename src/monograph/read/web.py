@@ -92,7 +92,11 @@ def parse(data: bytes) -> LexborHTMLParser:
 
 
 def _decode_by_guess(data: bytes) -> str:
-    """Decode a page that declares no encoding. As HTML says, Latin text that is not valid UTF-8 is cp1252."""
+    """Decode a page that declares no encoding, or a wrong one.
+
+    Latin text that is not valid UTF-8 is decoded as cp1252, as the HTML standard suggests. All other text is decoded by
+    :func:`monograph.read.text.decode`.
+    """
     text, _ = decode(data)
     if not any("\u024f" < character < "\u2000" or character > "\u2fff" for character in text):
         try:
@@ -103,10 +107,10 @@ def _decode_by_guess(data: bytes) -> str:
 
 
 def add_page(composer: Composer, parsed: LexborHTMLParser, picture: Callable[[str], str] | None = None) -> None:
-    """Add the main text of a page.
+    """Add the main text of a page to the composer.
 
-    ``picture`` is called with the link of each picture and returns its words. They are added at its position. If
-    ``picture`` is None, pictures are skipped.
+    ``picture`` is called with the link of each picture, and returns the words in the picture. These words are added at
+    the position of the picture. If ``picture`` is None, pictures are skipped.
     """
     body = parsed.body
     if body is None:
@@ -142,7 +146,10 @@ def _main_element(body: LexborNode, text_length: int) -> LexborNode:
 
 
 def _is_menu(node: LexborNode) -> bool:
-    """Return whether an element is a menu: most of its text is in links, at least three, and it has no h1, h2 or h3."""
+    """Return whether an element is a menu.
+
+    A menu has at least three links and no h1, h2 or h3. More than _MENU_LINK_SHARE of its text is in the links.
+    """
     links = node.css("a")
     if len(links) < 3 or node.css_matches("h1, h2, h3"):
         return False

@@ -1,4 +1,8 @@
-"""Word documents and RTF: reads paragraphs, tables and the words in pictures, in order. Styles show the headings."""
+"""Word documents and RTF files. Of an RTF file, only the plain text is read.
+
+Of a Word document, paragraphs, tables and the words in pictures are read, in the order of the document. A paragraph is
+a heading if its style is *Heading 1*, *Heading 2* and so on.
+"""
 
 from __future__ import annotations
 
@@ -67,9 +71,10 @@ def _paragraph_text(paragraph: Any) -> str:
 
 
 def _table_rows(table: Any) -> Iterator[list[str]]:
-    """Yield the cells of each row of a table. Empty cells follow a cell over several columns.
+    """Yield the texts of the cells in each row of a table.
 
-    The text of a nested table is part of the cell that contains it.
+    A cell that spans n columns is followed by n - 1 empty cells, so that later cells stay in their columns. The text of
+    a nested table is part of the cell that contains the table.
     """
     from docx.oxml.ns import qn
 

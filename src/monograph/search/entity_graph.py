@@ -1,7 +1,8 @@
 """The part of the entity graph around the entities of a question, loaded into memory.
 
-Entities and chunks are identified by row. If only some of the entities or chunks can be loaded, they are chosen in the
-order of entity keys and chunk ids. So two files of the same documents give the same part, although their rows differ.
+Entities and chunks are identified by row. Limits, such as ENTITIES and CHUNKS, keep the part small. If a limit leaves a
+choice between equals, entities are chosen in order of key, and chunks in order of id. So two files of the same
+documents give the same part, although they have different row numbers.
 """
 
 from __future__ import annotations
@@ -18,37 +19,46 @@ from monograph.store.documents.filters import CompiledFilter
 from monograph.values import ENTITY_KINDS
 
 MOST_TOGETHER = 64
-"""Most names of one sentence that are linked to each other. A sentence with more names is taken for a list, and links
-none."""
+"""Most entities in one sentence that are linked to each other. A sentence with more entities is taken for a list, and
+its entities are not linked."""
 
 HUB = 2_000
-"""Most uses of a name whose chunks are looked up. A name with more uses is only read in the favoured chunks."""
+"""The chunks that contain a name are looked up only if the name has at most this many uses.
+
+A use is a chunk that mentions the name, or a document about it. If a name has more uses, only favoured chunks that
+contain the name are read: see :func:`around`.
+"""
 
 ENTITIES = 400
-"""Most entities that are loaded. Starting entities count too, but are loaded even if there are more of them."""
+"""Most entities that are loaded, starting entities included. If there are more starting entities than this, all of them
+are loaded nevertheless."""
 
 NEIGHBOURS = 12
 """Most neighbours that one entity adds: the entities that most chunks name together with it."""
 
 CHUNKS = 8
-"""Most chunks of one entity that are read: the favoured chunks first, then the others in order of id."""
+"""Most chunks that are read for one entity: first its favoured chunks (see :func:`around`), then others in order of
+id."""
 
 _NAMED = Struct("<iBBB")
-"""Layout of a record of dtype :data:`monograph.store.graph.graphs.NAMED`: row of the name, first and second sentence,
-kind."""
+"""Layout of a :data:`monograph.store.graph.graphs.NAMED` record: row of a name, the first and the second sentence that
+have the name, and the kind of the entity."""
 
 Edge: TypeAlias = tuple[int, int]
-"""Rows of two entities, the lower one first."""
+"""The two entities that an edge connects, given as numbers of :class:`EntityNeighbourhood`, the lower number first."""
 
 
 @dataclass(frozen=True, slots=True)
 class PathGraph:
-    """Undirected graph of entities: the rows of the neighbours of each entity, ascending."""
+    """Undirected graph of entities: the numbers of the neighbours of each entity, ascending.
+
+    For the numbers see :class:`EntityNeighbourhood`.
+    """
 
     neighbours: Mapping[int, tuple[int, ...]]
 
     def edges(self) -> list[Edge]:
-        """Return every edge once, as (lower row, higher row), in ascending order."""
+        """Return every edge once, as (lower number, higher number), in ascending order."""
         return sorted(
             (entity, neighbour)
             for entity, neighbours in self.neighbours.items()
@@ -72,14 +82,14 @@ def graph_of(nodes: Iterable[int], pairs: Iterable[tuple[int, int]]) -> PathGrap
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EntityNeighbourhood:
-    """Entities around some starting entities. They are numbered in the order of their keys.
+    """Entities around some starting entities. The entities are numbered from 0, in the order of their keys.
 
     ``graph`` links two entities if a chunk names both in one sentence, or if a language model found a relation between
-    them.
-    ``kinds`` has the most frequent kind of each entity in the chunks that were read.
+    them in a chunk.
+    ``kinds`` has the kind that most of the chunks give to each entity.
     ``written`` has, for each entity, (row of one of its names, row of a chunk that contains the name).
-    ``named`` has the numbers of the entities that each favoured chunk names, by the chunk's row.
-    ``number`` has the number of each entity by its row. All other fields use these numbers.
+    ``named`` has the entities that each favoured chunk names, by the row of the chunk: see :func:`around`.
+    ``number`` has the number of each entity by the entity's row. In all other fields an entity is given as its number.
     """
 
     graph: PathGraph
@@ -134,9 +144,10 @@ class _ChunkNames:
     entities: list[int]
 
     def neighbours(self, entity: int) -> set[int]:
-        """Return the entities that share a sentence with an entity, or are linked to it.
+        """Return the entities that this chunk links to an entity.
 
-        The entity itself may be among them.
+        Two entities are linked if one sentence names both, or if a language model found a relation between them. The
+        result may contain the given entity.
         """
         sentences = set()
         for named, (_, first, second, _) in zip(self.entities, self.records, strict=True):
@@ -166,8 +177,11 @@ class _ChunkNames:
 class _AroundReader:
     """Loader of the entities around starting entities, with all data read so far.
 
-    ``heads`` has the entity of each name, and ``keys`` the key of each name and entity, both by row. ``chunks`` has the
-    chunks read so far, by row. ``favoured`` has the favoured chunks that name each entity, by the entity's row.
+    An entity is given as the row of its head, the name that stands for it.
+    ``heads`` has the head of each name, by the row of the name.
+    ``keys`` has the key of each name and each head, by row.
+    ``chunks`` has the names of each chunk that was read, by the row of the chunk.
+    ``favoured`` has the rows of the favoured chunks that name each entity: see :func:`around`.
     """
 
     snapshot: Reader
@@ -178,7 +192,7 @@ class _AroundReader:
     favoured: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
 
     def read(self, wanted: Iterable[int]) -> None:
-        """Read the chunks that were not read yet."""
+        """Read those of the wanted chunks that were not read before. ``wanted`` are the rows of the chunks."""
         linked = self.snapshot.linked([chunk for chunk in dict.fromkeys(wanted) if chunk not in self.chunks])
         lists = {
             # Many times faster than the array's tolist().
@@ -201,7 +215,7 @@ class _AroundReader:
         return self.keys.get(entity, "")
 
     def entities(self, chunk: int) -> Sequence[int]:
-        """Return the entity of each name of a chunk, in order; empty if the chunk was not read."""
+        """Return the entity of each name of a chunk, in the order of the names; empty if the chunk was not read."""
         return self.chunks[chunk].entities if chunk in self.chunks else ()
 
     def expand(self, entities: Sequence[int]) -> list[tuple[int, int]]:
@@ -242,10 +256,11 @@ class _AroundReader:
         return chosen
 
     def kinds(self, entities: Iterable[int]) -> tuple[dict[int, str], dict[int, tuple[int, int]]]:
-        """Return (kind of each entity, (name, chunk) at which each entity was first read), both by entity.
+        """Return (kind of each entity, occurrence of each entity), both by entity.
 
-        The kind is the one that most chunks give the entity. If several kinds are equally frequent, it is the first of
-        them in ENTITY_KINDS. Entities that no chunk names are left out.
+        The kind is the one that most of the chunks give to the entity. Of equally frequent kinds, the first in
+        ENTITY_KINDS is returned. The occurrence is (row of a name of the entity, row of the first chunk read that
+        contains this name). Entities that none of the chunks names are left out.
         """
         counts: dict[int, dict[int, int]] = {entity: {} for entity in entities}
         written: dict[int, tuple[int, int]] = {}

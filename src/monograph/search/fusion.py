@@ -8,20 +8,21 @@ a retriever that separates the candidates clearly counts for more than one whose
 match of a code or a quoted phrase adds to a chunk's score (LIFTS).
 
 The meaning of ``relevance`` depends on the search mode. In ``dense``, ``tree`` and MiniRAG's formulas it is the cosine,
-or 0 if that is negative, so it can be compared across files and questions. In all other modes it compares the hits of
-one question, as a share of the best hit's value:
+or 0 for a negative cosine. Such relevances can be compared across files and questions. In all other modes the relevance
+compares the hits of one question, and the best hit has 1:
 
-- ``lexical`` and ``tfidf``: share of the best score.
-- ``hybrid``: share of the best score's distance above the score of a chunk that neither words nor vectors find.
-- ``graph``: share of the best hit's probability of being evidence. For a chunk that contains codes or quoted phrases
-  word for word, that probability counts as at least the share of them that it contains.
+- ``lexical`` and ``tfidf``: score / best score.
+- ``hybrid``: (score - floor) / (best score - floor). The floor is the score of a chunk that neither words nor vectors
+  find.
+- ``graph``: probability of being evidence / the best hit's probability. If a chunk contains codes or quoted phrases of
+  the question word for word, the share of them that it contains is used instead of a lower probability.
 
-The probabilities themselves cannot serve as relevance. They were fitted on files of thousands of chunks; in a small
-file even a chunk that answers the question exactly seldom reaches 0.5.
+In a graph search, the probabilities themselves cannot serve as relevance. They were fitted on files of thousands of
+chunks. In a small file even a chunk that answers the question exactly seldom reaches 0.5.
 
-Hits are not always in the order of these values: in a graph search each hit should add to the hits before it. If a hit
-has a higher value than a hit above it, its relevance is lowered to that of the hit above. So a request for more hits
-never changes the first hits.
+A graph search does not order hits by relevance alone, because each hit should add facts to the hits before it. If a
+hit's relevance is higher than that of the hit before, it is lowered to the relevance of the hit before. So a request
+for more hits never changes the first hits.
 """
 
 from __future__ import annotations
@@ -46,15 +47,21 @@ if TYPE_CHECKING:
     from monograph.values import Effort, Float32, Path
 
 POOL = 100
-"""Number of candidates that each retriever passes to a fusion; k, if k is larger. It is the same for every smaller
-k, because scores are relative to the candidates, and a request for more hits must not change the first hits."""
+"""Number of candidates that each retriever passes to a fusion. If k is larger than POOL, k candidates are passed.
+
+Scores are relative to the candidates. All values of k up to POOL use the same candidates, so that a request for more
+hits does not change the first hits.
+"""
 
 LIFTS = {"exact": 1000.0, "phrase": 2.0}
-"""Value added to the score of a chunk that contains all codes of the query (``exact``), or all its quoted phrases
-(``phrase``). A chunk that contains only a part of these gets the same part of the value.
+"""Values that word-for-word matches add to a chunk's score: ``exact`` for codes such as INV-2024, ``phrase`` for quoted
+phrases.
 
-A code names one thing: chunks that contain it come first, whatever their other scores. A question often has several
-parts, and a quoted phrase is only one part of it. So a phrase raises the score without deciding the order.
+A chunk that contains all codes of the query gets the full value for codes. A chunk that contains half of the codes gets
+half of the value. The same holds for quoted phrases.
+
+A code names one thing, so chunks that contain it come first, whatever their other scores. A quoted phrase is often only
+one of several parts of a question. So it raises the score without deciding the order.
 """
 
 WEIGHTS = {"lexical": 1.0, "dense": 0.5}
@@ -81,9 +88,10 @@ class Ranking:
 
 
 def highest(reader: Reader, scores: Mapping[int, float], k: int | None = None) -> list[int]:
-    """Return the rows of the k chunks with the highest scores, best first; with ``k`` None, the rows of all chunks.
+    """Return the rows of the k chunks with the highest scores, best first. If ``k`` is None, return all rows.
 
-    ``scores`` has the score of each chunk by row. Equal scores are ordered by chunk id. Ids are only read for these.
+    ``scores`` has the score of each chunk by row. Equal scores are ordered by chunk id. The ids of chunks are only read
+    if their scores are equal.
     """
     best = sorted(scores, key=scores.__getitem__, reverse=True)
     if k is not None and k < len(best):
@@ -142,7 +150,7 @@ def fuse(
     ``rankings`` has one ranking for each retriever. Its scores are standardised and multiplied by the retriever's
     weight, then the products are added up for each chunk. A chunk that is not in a ranking counts with the lowest score
     of that ranking; if the ranking is exhaustive, it counts with a score of 0. ``lifts`` are rankings of word-for-word
-    matches; their scores, times LIFTS, are added at the end.
+    matches, which are added at the end: see :func:`add_lifts`.
     """
     totals = {row: 0.0 for retrieved in (*rankings, *lifts) for row in retrieved.rows}
     unfound = 0.0
@@ -158,10 +166,11 @@ def fuse(
 
 
 def add_lifts(totals: Mapping[int, float], lifts: Sequence[Ranking]) -> dict[int, float]:
-    """Return the scores of chunks, by row, after adding the scores of word-for-word matches times LIFTS.
+    """Return the scores of chunks after adding the values of their word-for-word matches, by row.
 
-    ``totals`` has the scores before, by row. ``lifts`` are the rankings of word-for-word matches. A match that
-    ``totals`` lacks starts from the lowest score in ``totals``, or from 0 if that is lower.
+    ``totals`` has the scores before the addition, by row. ``lifts`` are the rankings of word-for-word matches. A match
+    adds its score, multiplied by the value in LIFTS for its ranking. If a matching chunk is missing in ``totals``, it
+    starts from the lowest score in ``totals`` or from 0, whichever is lower.
     """
     result = dict(totals)
     least = min(totals.values(), default=0.0)
@@ -172,11 +181,12 @@ def add_lifts(totals: Mapping[int, float], lifts: Sequence[Ranking]) -> dict[int
 
 
 def with_zeros(rankings: Sequence[Ranking]) -> list[Ranking]:
-    """Return the rankings, with chunks that only other rankings have added to each exhaustive ranking at a score of 0.
+    """Return the rankings after appending missing chunks, with score 0, to each exhaustive ranking.
 
-    Without these chunks, if a single chunk had a word of the question, its z-score would be 0, and it would count as
-    much as the chunks that have none of the words. The chunks are added in the order of the other rankings, because the
-    order of row numbers depends on when chunks were inserted.
+    The missing chunks of a ranking are the chunks that only other rankings have. They are needed for the z-scores.
+    Without them, the only chunk of a ranking would have a z-score of 0, and would count as much as the chunks that are
+    not in the ranking. Missing chunks are appended in the order of the other rankings, because the order of row numbers
+    depends on when chunks were inserted.
     """
     found = [row for retrieved in rankings for row in retrieved.rows]
     filled = []
@@ -265,8 +275,8 @@ def shares_of(scores: Sequence[float], unfound: float = 0.0) -> list[float]:
 def cap_relevances(hits: Sequence[Hit]) -> list[Hit]:
     """Return the hits with relevances that never rise from one hit to the next.
 
-    A relevance that is higher than the one before is lowered to it. If the search mode set no relevance, the relevance
-    of a hit is its score as a share of the first hit's score.
+    If a hit's relevance is higher than the relevance of the hit before, it is lowered to that relevance. If the search
+    mode set no relevance, the relevance of a hit is its score as a share of the first hit's score.
     """
     relevances = [hit.relevance for hit in hits]
     if hits and not any(relevances) and hits[0].score > 0:

@@ -1,9 +1,12 @@
-"""Graph search: the default walk, made into hits with a readable path to each.
+"""Graph search: follows the default walk along the graph, and returns hits, each with a readable path.
 
-The most probable passage often states what the question leaves open: a passage about a film names its director. If the
-embedder reads texts in context, the question is embedded together with that passage, as one text. The passage about the
-director is then near to this vector (pseudo-relevance feedback). Embedders that average word vectors are not used for
-this: they only add up the words of both texts, and the graph finds such passages better.
+The walk goes from chunk to chunk over the names that they share: see :mod:`monograph.search.walk`.
+
+After the walk, a search may use pseudo-relevance feedback. The most probable passage often states what the question
+leaves open. For example, a passage about a film names its director. If the question and this passage are embedded
+together, as one text, the vector is near to the passage about the director. This is done only if the embedder is a
+model that reads words in context. An embedder that averages word vectors would only average the words of both texts,
+and the graph finds such passages better.
 """
 
 from __future__ import annotations
@@ -31,10 +34,10 @@ READ = 3
 """Number of most probable chunks that are embedded together with the question."""
 
 EXCERPT = 250
-"""Number of characters at the beginning of each of these READ chunks that are embedded."""
+"""Number of characters, from the beginning of a chunk, that are embedded together with the question."""
 
 LONGEST = 4
-"""Largest number of links of a path that is shown."""
+"""Most links of a path that are shown. Of a longer path, only the last links before the hit are shown."""
 
 SHOWN = 40
 """Number of characters that a path shows of a chunk whose document has no title."""
@@ -79,11 +82,13 @@ def search(reader: Reader, query: Query, question: Question) -> list[Hit]:
 def feedback(
     reader: Reader, question: str, chances: Mapping[int, float], embed: Callable[[Sequence[str]], Float32]
 ) -> Ranking:
-    """Return the ranking of the COVERED most probable chunks by their cosine to the question in context.
+    """Rank the most probable chunks by their cosine to the question, embedded together with the best chunks.
 
-    The question is embedded together with each of the READ most probable chunks. The score of a chunk is the highest of
-    its cosines to these vectors. Chunks without a stored vector are left out. ``chances`` has the probability of each
-    chunk to be evidence, by row. ``embed`` returns float32 (n, dimension) for n texts, with rows of unit length.
+    The question is embedded together with the beginning of each of the READ most probable chunks, which gives READ
+    vectors. The score of a chunk is the highest of its cosines to these vectors. At most
+    :data:`monograph.graph.evidence.COVERED` chunks are ranked. Chunks without a stored vector are left out.
+    ``chances`` has the probability that a chunk is evidence, by the chunk's row. ``embed`` returns float32 (n,
+    dimension) for n texts, with rows of unit length.
     """
     best = highest(reader, chances, COVERED)
     texts = [text[:EXCERPT] for _, text in reader.titled_texts(best[:READ])]
@@ -103,7 +108,12 @@ def _rank_hits(
     matches: Sequence[Ranking],
     first: rerank.RerankedHead,
 ) -> list[Hit]:
-    """Return the k best hits of the chunks that a walk ordered, raised by their word-for-word matches."""
+    """Return the k best hits among the chunks of a walk and the chunks that match word for word.
+
+    ``ordered`` has (row, value) of the chunks that the walk found, best first. ``matches`` are the rankings of
+    word-for-word matches: their values are added, see :func:`monograph.search.fusion.add_lifts`. ``rankings`` are the
+    other rankings; they give each hit its origins. ``first`` has the chunks that a reranker put into a new order.
+    """
     matched = {row for ranked in matches for row in ranked.rows}
     values = fusion.add_lifts(dict(ordered), matches)
     ranks = {row: rank for rank, (row, _) in enumerate(ordered)}
@@ -160,8 +170,8 @@ def _load_paths(walk_state: Walk, best: Sequence[int]) -> tuple[dict[int, Loaded
 class _Way:
     """Path to a chunk in the graph.
 
-    ``head`` is the row of its first chunk. ``links`` are (row of a name, row of the chunk that has it) in order.
-    ``chance`` is the probability of the path.
+    ``head`` is the row of the first chunk on the path. ``links`` has, for each step of the path, (row of the name that
+    the step follows, row of the chunk that the step leaves). ``chance`` is the probability of the path.
     """
 
     head: int
@@ -170,7 +180,10 @@ class _Way:
 
 
 def _find_way(walk_state: Walk, row: int) -> _Way | None:
-    """Return the most probable path to a chunk; None for a chunk found by itself."""
+    """Return the most probable path to a chunk, or None if no path makes the chunk more probable.
+
+    A chunk without a path was found by its own words or vector.
+    """
     links: list[tuple[int, int]] = []
     current, chance = row, walk_state.scores.own(row)
     passed = {row}

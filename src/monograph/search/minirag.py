@@ -1,12 +1,13 @@
 """MiniRAG by the paper's own formulas (``Graph(faithful=True)``; Sec. 3.2, Eq. 2 and 3, errata corrected).
 
-Of the chunks that the dense search returns, only those are kept that name an entity on one of the best paths. They are
-ordered by their similarity to the query. Answer nodes are looked for among all entities read around the starting nodes,
-not only among the starting nodes. Paths are followed by beam search, because there are too many to follow all.
+The hits are chunks of the dense search that name an entity on one of the best paths. They are ordered by their
+similarity to the query. Answer nodes are entities of a kind that may answer the question. They are looked for among all
+entities read around the starting nodes, not only among the starting nodes. Paths are followed by beam search, because
+there are too many to follow all.
 
-In the paper, k is both the radius around an edge and the number of paths that are kept. Here these are two numbers,
-``RADIUS`` and ``Beam.kept``. With the paper's k of fifty as radius, every edge would reach its whole connected
-component, and all edges would have the same relevance.
+In the paper, k is both the radius around an edge and the number of paths that are kept. Here these are two numbers:
+``RADIUS`` and ``Beam.kept``. The paper sets k to fifty. With a radius of fifty, every edge would reach its whole
+connected component, and all edges would have the same relevance.
 """
 
 from __future__ import annotations
@@ -67,12 +68,12 @@ BEAM = Beam()
 """Options of the search for paths from each starting node."""
 
 ALIKE = 4
-"""Number of stored names that are compared with each name of the question: the nearest ones by embedding. Their
-entities may be starting nodes."""
+"""Number of stored names that are compared with each name of the question. They are the names whose embeddings are
+nearest. The entity of such a name is a starting node if the cosine is at least LEAST_COSINE."""
 
 LEAST_COSINE = 0.8
-"""Least cosine of a stored name's embedding to that of a name in the question. Below it, the entity of the stored name
-is no starting node."""
+"""Least cosine between the embeddings of a stored name and of a name in the question. Below this cosine, the entity of
+the stored name is no starting node."""
 
 
 def search(reader: Reader, query: Query) -> list[Hit]:
@@ -117,9 +118,10 @@ def search(reader: Reader, query: Query) -> list[Hit]:
 
 
 def _find_starting_nodes(snapshot: Reader, embedder: Embedder, question: Question) -> dict[int, float]:
-    """Return the starting entities: the similarity of each to a name of the question, by row.
+    """Return the starting entities, each with its similarity to a name of the question, by row.
 
-    It is 1 for an entity that has a name of the question.
+    The similarity of an entity that the question names is 1. For any other entity it is the highest cosine between one
+    of the entity's names and a name in the question.
     """
     asked_names = [named.name for named in question.names[:MOST_ASKED]]
     similarities = {name.head: 1.0 for name in asked_names}
@@ -139,9 +141,10 @@ def _find_starting_nodes(snapshot: Reader, embedder: Embedder, question: Questio
 
 
 def _find_shortest_paths(paths: Iterable[ScoredPath], part: EntityNeighbourhood) -> dict[int, ScoredPath]:
-    """Return the shortest path to each favoured chunk, by the chunk's row; of equally short ones, the highest score.
+    """Return the shortest path to each chunk of the dense search, by the row of the chunk.
 
-    A path ends at the first entity on it that the chunk names.
+    Of paths of equal length, the path with the highest score is returned. A path to a chunk ends at the first entity on
+    the path that the chunk names. Chunks that no path reaches are left out.
     """
     naming: dict[int, list[int]] = {}
     for chunk, entities in part.named.items():
@@ -156,7 +159,11 @@ def _find_shortest_paths(paths: Iterable[ScoredPath], part: EntityNeighbourhood)
 
 
 def _score_descriptions(snapshot: Reader, embedder: Embedder, rows: Iterable[int], vector: Float32) -> dict[int, float]:
-    """Return the cosine of each chunk that has descriptions, embedded with them, to the query, by row."""
+    """Return the cosines to the query of chunks that are embedded together with their descriptions, by chunk row.
+
+    The descriptions are those of the mentions in a chunk: see :meth:`monograph.search.reader.Reader.descriptions`.
+    Chunks without a description are left out. ``vector`` is the vector of the query.
+    """
     described = {}
     for row, descriptions in snapshot.descriptions(rows).items():
         if text := "\n".join(dict.fromkeys(filter(None, descriptions))):

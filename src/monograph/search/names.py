@@ -30,23 +30,31 @@ if TYPE_CHECKING:
     from monograph.values import Float32
 
 MOST_MENTIONS = 25
-"""Most uses of a name that a walk follows to the chunks that contain it. Names with more uses are not followed."""
+"""A walk follows a name to the chunks that contain it only if the name has at most this many uses.
+
+A use is a chunk that mentions the name, or a document about it.
+"""
 
 MOST_JOINED = 25
-"""Most other names that asserted relations may join to a name. If there are more, a walk does not follow these
-relations."""
+"""Largest number of other names to which a walk follows the asserted relations of one name. If the relations lead to
+more names, the walk follows none of these relations."""
 
 MOST_DOCUMENTS = 12
-"""Most chunks of documents about a name to which the name is linked. If there are more, the name is linked to the first
-of them."""
+"""Largest number of chunks to which one name is linked because their documents are about the name. If there are more
+such chunks, only those nearest to the beginnings of their documents are linked."""
 
 NamedText: TypeAlias = tuple[str, str, bytes, str]
-"""(title of a chunk's document, text of the chunk, the chunk's names as bytes of dtype
-:data:`monograph.store.graph.graphs.NAMED`, rows of the names that the document is about as a JSON list)."""
+"""A chunk with its names: (title of its document, text of the chunk, names in the chunk, names its document is about).
+
+The names in the chunk are bytes of dtype :data:`monograph.store.graph.graphs.NAMED`. The names that the document is
+about are a JSON list of their rows.
+"""
 
 Signs: TypeAlias = dict[int, tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]]
-"""By code size in bytes: (rows of names, int64 (n,), and the signs of their embeddings as bits, uint8 (n, bytes)), both
-in order of the names' keys."""
+"""Signs of the values of names' embeddings, one bit for each value: {bytes for one name: (rows of the names, signs)}.
+
+The rows are int64 (n,), the signs uint8 (n, bytes). Both are in the order of the names' keys.
+"""
 
 _SIGNS_OF_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float32) * 2 - 1
 
@@ -90,11 +98,15 @@ class StartText:
 class ChunkLinks:
     """Links of an entity to chunks. Chunks are given as rows.
 
-    ``documents`` are chunks of documents about the entity.
-    ``by_beginning`` has, for each of these chunks, whether its document names the entity only at its beginning, not in
-    its title.
-    ``rarity`` has, for each of these chunks, 1 / sqrt(number of documents about the name).
-    ``others`` are all other chunks that name the entity.
+    ``documents`` are the first chunks of documents about the entity.
+    ``by_beginning`` has, for each chunk in ``documents``, True if the text of its document begins with the entity's
+    name, and False if the title of its document has the name.
+    ``rarity`` has, for each chunk in ``documents``, 1 / sqrt(number of documents about the same name). Documents that
+    have the name in the title and documents that begin with it are counted separately.
+    ``others`` are the other chunks that contain a name of the entity. Names with more than MOST_MENTIONS uses do not
+    count.
+
+    Names of other entities count, too, if asserted relations join these entities to the entity.
     """
 
     documents: tuple[int, ...]
@@ -110,10 +122,12 @@ NOWHERE = ChunkLinks((), (), (), ())
 class LinkRequest:
     """Entities whose links are to be read, and the names that are needed to read them.
 
-    ``heads`` are the rows of the entities' heads.
-    ``members`` has the names of each entity, by the row of its head.
-    ``joined`` has, by the same row, the names of the other entities that asserted relations join to the entity.
-    ``names`` are the rows of all these names. ``rare`` are the rows of the names with at most MOST_MENTIONS uses.
+    An entity is given as the row of its head, the name that stands for the entity.
+    ``heads`` are the entities.
+    ``members`` has the names of each entity.
+    ``joined`` has, for each entity, the names of other entities that asserted relations join to it.
+    ``names`` are the rows of all names in ``members`` and ``joined``. ``rare`` are the rows in ``names`` whose
+    name has at most MOST_MENTIONS uses.
     """
 
     heads: Sequence[int]
@@ -123,10 +137,10 @@ class LinkRequest:
     rare: Sequence[int]
 
     def leads(self, subjects: Sequence[SubjectChunk], naming: Mapping[int, Sequence[int]]) -> dict[int, ChunkLinks]:
-        """Return the links of each entity, by the row of its head, in the order of ``heads``.
+        """Return the links of each entity of the request, by the row of its head.
 
-        ``subjects`` are the chunks of the documents about the names. ``naming`` has the rows of the chunks that contain
-        each rare name, by the row of the name.
+        The entities are in the order of ``heads``. ``subjects`` are the first chunks of the documents about the names
+        in ``names``. ``naming`` has the rows of the chunks that contain each name in ``rare``, by the row of the name.
         """
         subjects_by_name: dict[int, list[SubjectChunk]] = {}
         for subject in subjects:
@@ -153,10 +167,12 @@ class LinkRequest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Names:
-    """Names in one state of a file, or in the catalogue of a shelf. Names are identified by their rows there.
+    """Names in one state of a file, or in the catalogue of a shelf. A name is identified by its row in either.
 
-    ``connection`` is in a read transaction. ``ahead`` announces pages that are about to be read. ``signs`` caches the
-    signs of the embeddings for :meth:`like`; it is valid for this state only.
+    A name is in use if a chunk mentions it or a document is about it. An entity is given as the row of its head, the
+    name that stands for the entity.
+    ``connection`` is in a read transaction. ``ahead`` asks the system to read pages before SQLite needs the pages.
+    ``signs`` caches the signs of the embeddings for :meth:`like`. This cache is valid for one state only.
     """
 
     connection: Connection
@@ -177,7 +193,7 @@ class Names:
         return names.called(self.connection, first)
 
     def subjects_among(self, rows: Collection[int]) -> set[int]:
-        """Return the rows of the names, among the given rows, that a document is about."""
+        """Return the rows of those given names that are the subject of a document. ``rows`` are the given names."""
         return graphs.are_subjects(self.connection, rows)
 
     def load(self, rows: Collection[int]) -> dict[int, NameRow]:
@@ -185,15 +201,15 @@ class Names:
         return names.load(self.connection, rows)
 
     def members(self, heads: Collection[int]) -> dict[int, list[NameRow]]:
-        """Return all names in use of each entity, by the row of its head.
+        """Return the names in use of each entity, by the row of the entity's head.
 
-        The head itself comes first, the other names in order of key.
+        In each list the head comes first, then the other names in order of key.
         """
         self.ahead.leads(self.connection, heads)
         return names.members(self.connection, heads)
 
     def entities(self, rows: Collection[int]) -> tuple[dict[int, int], dict[int, str]]:
-        """Return (row of the head of each name's entity, key of each name and of each head), both by row."""
+        """Return ({row of each name: row of its entity's head}, {row of each name and of each head: its key})."""
         records = names.heads(self.connection, rows) if rows else []
         keys = {head: key for *_, head, key in records}
         keys.update((row, key) for row, key, *_ in records)
@@ -236,7 +252,11 @@ class Names:
         return best
 
     def starts(self, given: Sequence[NamedText]) -> list[StartText]:
-        """Return the start text of each chunk, in order. The order of its names depends only on that chunk."""
+        """Return the start text of each chunk, in the order of ``given``.
+
+        The order of the names in a start text depends only on its own chunk. Names that no other chunk, document or
+        relation uses may be left out.
+        """
         named = [np.frombuffer(packed, dtype=graphs.NAMED).tolist() for *_, packed, _ in given]
         own_rows = [frozenset[int](json.loads(rows)) for *_, rows in given]
         titles = title_phrases([text for _, text, *_ in given])
@@ -269,10 +289,10 @@ class Names:
         return start_texts
 
     def links(self, heads: Sequence[int]) -> LinkRequest:
-        """Return the request for the links of entities.
+        """Return a request for the links of entities, with all names that are needed to read these links.
 
-        It has the names of the entities, and the names of the other entities that asserted relations join to them.
-        ``heads`` are the rows of the entities' heads.
+        Needed are the names of the entities, and of the other entities that asserted relations join to them. ``heads``
+        are the rows of the entities' heads.
         """
         members = names.members(self.connection, heads)
         joined = self._load_joined(members)
@@ -292,7 +312,10 @@ class Names:
         return as_entities(heads, keys, written(self.connection, where, keys))
 
     def _load_joined(self, members: Mapping[int, Sequence[NameRow]]) -> dict[int, list[NameRow]]:
-        """Return the names of other entities that asserted relations join to each entity, by the row of its head."""
+        """Return, for each entity, the names of the other entities that asserted relations join to it.
+
+        The names are by the row of the entity's head. Entities without such names are left out.
+        """
         keys = [name.key for group in members.values() for name in group]
         joined = assertions.related_names(self.connection, keys, MOST_JOINED)
         if not joined:
@@ -344,8 +367,8 @@ def as_entities(
 ) -> dict[int, tuple[str, str]]:
     """Return (entity id, spelling) of each name in ``written``, by the row of the name.
 
-    ``written`` has the spelling of each name by row; if it is empty, the name's key is returned in its place. ``heads``
-    and ``keys`` are the two mappings that :meth:`Names.entities` returns.
+    ``written`` has the spelling of each name by row. If a spelling is empty, the name's key is returned in its place.
+    ``heads`` and ``keys`` are the two mappings that :meth:`Names.entities` returns.
     """
     return {
         row: (entity_id(keys.get(heads.get(row, row), "")), text or keys.get(row, "")) for row, text in written.items()

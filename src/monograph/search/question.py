@@ -36,8 +36,8 @@ LONGEST_NAME = 10
 
 YEARS = range(1900, 2100)
 MOST_YEARS = 3
-"""If a question names a day without a year, and the file has that day in at most this many years, the question means
-the day in all of these years. If the file has it in more years, the question means none of them."""
+"""Most dates of the file that a day without a year may mean. If a question names a day without its year, all dates in
+the file with this day and month are meant. If there are more than MOST_YEARS such dates, none of them is meant."""
 
 MOST_READ = 2_000
 """Number of characters, from the beginning of a question, in which a period is looked for."""
@@ -58,8 +58,8 @@ _CLAUSE = regex(
 class NamedEntity:
     """A name in the question that the file knows.
 
-    ``name`` is the stored name, with the row of the head of its entity. ``share`` is the weight of the name's words as
-    a share of the weight of all the question's words, from 0 to 1.
+    ``name`` is the name as the file stores it. ``share`` is the weight of the name's words, divided by the weight of
+    all words of the question, from 0 to 1.
     """
 
     name: NameRow
@@ -71,16 +71,16 @@ class Question:
     """A parsed question.
 
     ``text`` is the question as it was given.
-    ``keys`` are the keys of all its words.
-    ``words`` are the hashes of its content words, uint32, ascending. Words that no chunk contains, or more than half of
-    all chunks, are left out.
+    ``keys`` are the keys of all words of the question.
+    ``words`` are the hashes of the content words, uint32, ascending. A word that no chunk contains is left out. A word
+    that more than half of all chunks contain is left out, too.
     ``weights`` are the inverse document frequencies of ``words``, float64, scaled to a sum of 1.
     ``place`` maps each hash to its position in ``words``.
-    ``names`` are the longest names in the question that the file knows; none is a part of another.
-    ``unknown`` are its capitalised words that are in none of these names. Its first word and function words do not
-    count.
-    ``clauses`` are its parts of at least three words, or the whole text if there are none.
-    ``counts`` are the counts of all its words, codes and phrases.
+    ``names`` are the longest names in the question that the file knows. No name is a part of another name.
+    ``unknown`` are the capitalised words that are in none of ``names``. The first word of the question and function
+    words are left out.
+    ``clauses`` are the parts of the question that have at least three words; the whole text if there is no such part.
+    ``counts`` are the counts of all words, codes and phrases of the question.
     """
 
     text: str
@@ -230,10 +230,10 @@ def _find_unspaced(reader: Reader, text: str, excluded: Sequence[NameRow]) -> li
 
 
 def _find_other_forms(reader: Reader, text: str, tokens: list[_Token], excluded: Sequence[NameRow]) -> list[NameRow]:
-    """Return names that the question writes in another form than the file, in order of key, without ``excluded`` names.
+    """Return the names that the question writes in another form than the file does, in order of key.
 
-    Other forms are: a day in another format or without its year, a person's name written as one word, and a first name
-    that only one person has.
+    Names in ``excluded`` are left out. Other forms are: a day in another format or without its year, a person's name
+    written as one word, and a first name that only one person has.
     """
     written = [parts for token in tokens if (parts := split_joined_words(token.written)) != token.written]
     yearless: list[NameRow] = []

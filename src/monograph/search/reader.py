@@ -31,20 +31,23 @@ EVIDENCE = np.dtype([("row", "<i8"), ("document", "<i8"), ("words", "<u8"), ("ha
 
 ``row`` is the chunk's row. ``document`` is the row of its document, or NO_DOCUMENT of
 :mod:`monograph.store.graph.graphs` if the chunk is not in the graph. In ``words``, bit i is 1 if the chunk contains
-word i of the question. ``hash`` is a hash of all words of the chunk.
+word i of the question. ``hash`` is a hash of all words of the chunk: chunks with different hashes are not copies of
+each other.
 """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
-    """Counts of a question's words, and the chunks that contain its codes and phrases word for word.
+    """Counts of a question's words, and the chunks that may contain its codes (such as INV-2024) and quoted phrases.
 
     ``total`` is the number of chunks in the corpus.
     ``chunks`` has the number of chunks that contain each folded word, by word. Words that no chunk contains are left
-    out. The count of a function word may stop as soon as the word is known to be common.
-    ``held`` has, by code or phrase, (row, worth) of the chunks that contain it: see
-    :func:`monograph.search.words.worth`.
-    ``postings`` are the postings that a file read to count the words, and by which it can rank; None if it read none.
+    out. For a function word that is common, the number may be lower than the true number: counting may stop as soon as
+    the word is known to be common.
+    ``held`` has, by code or phrase, (row, score) of the chunks that contain the words of the code or phrase one after
+    another. :func:`monograph.search.words.worth` computes the score, which may be 0.
+    ``postings`` are the postings that were read to count the words. :meth:`Reader.pool` can rank the chunks by these
+    postings without reading them again. None if no postings were kept.
     """
 
     total: int
@@ -55,10 +58,11 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WalkRequest:
-    """Data that a graph search requests about the chunks of its pool.
+    """Request of a graph search for further data about its candidates: the fields of :class:`Pool` for graph searches.
 
-    ``names`` are the rows of the question's names. ``words`` are the hashes of the question's words, ascending.
-    ``clauses`` are the vectors of the question's clauses, float32 (n, dimension).
+    ``names`` are the rows of the question's names; :attr:`Pool.subjects` and :attr:`Pool.named` are about these names.
+    ``words`` are the hashes of the question's words, ascending, for :attr:`Pool.evidence`.
+    ``clauses`` are the vectors of the question's clauses, float32 (n, dimension), for :attr:`Pool.cosines`.
     """
 
     names: Collection[int]
@@ -70,12 +74,13 @@ class WalkRequest:
 class PoolRequest:
     """Request for the candidates of a search.
 
-    ``k`` is the number of chunks to return by words, and the number to return by vector. Chunks that tie with the last
+    ``k`` is the number of chunks to return by words, and the number to return by vector. Chunks that tie with the k-th
     are returned too.
     ``filter`` allows the chunks that may be returned.
     ``words`` are the folded words to rank by; ``counts`` has their counts. Without words there is no lexical ranking.
     ``vector`` is float32 (dimension,). If it is None or zero, there is no dense ranking.
-    ``window_factor`` is a factor on the window of the stop condition of the vector search.
+    ``window_factor`` makes the vector search stop later if it is above 1. The search stops after a number of successive
+    clusters that bring no useful result. This number, the window, is multiplied by the factor.
     ``walk`` requests the additional data about the chunks that a graph search needs; None for other searches.
     """
 
@@ -107,19 +112,20 @@ NO_COSINES: tuple[Int64, Float32] = np.empty(0, np.int64), np.empty((0, 0), np.f
 class Pool:
     """Candidates of a search.
 
-    ``lexical`` has (row, score) of the k best chunks by FTS5's BM25 (k1 = 1.2, b = 0.75) over title and text, and of
-    the chunks that tie with the last.
-    ``dense`` has (row, cosine) of the k nearest chunks, and of the chunks that tie with the last.
-    ``effort`` is the effort of the vector search; None if there was no such search.
+    ``lexical`` has (row, score) of the k best chunks by FTS5's BM25 (k1 = 1.2, b = 0.75) over title and text. Chunks
+    that tie with the k-th are included.
+    ``dense`` has (row, cosine) of the k nearest chunks. Chunks that tie with the k-th are included.
+    ``effort`` says how much the vector search read, and why it stopped; None if there was no vector search.
 
-    The other fields serve a graph search, and are only filled if a walk was requested.
-    ``evidence`` has the documents and words of all chunks of the pool.
-    ``subjects`` are the first chunks of the documents about the question's names. They are ordered by their position in
-    the document, then by id.
-    ``named`` has a pair (row of the name, row of the chunk) for each name of the question that a chunk of the pool
+    The other fields serve a graph search, and are only filled if the request has a ``walk``. They cover the chunks of
+    ``lexical``, ``dense`` and ``subjects``.
+    ``evidence`` has the documents and words of all these chunks.
+    ``subjects`` are chunks at the beginning of documents about the question's names: see
+    :func:`monograph.store.graph.graphs.subject_chunks`. They are in order of their position in the document, then id.
+    ``named`` has a pair (row of the name, row of the chunk) for each name of the question that one of the chunks
     contains.
-    ``cosines`` is (rows of the chunks of the pool that have a vector, their cosines to the question's clauses). The
-    cosines are float32 (clauses, rows).
+    ``cosines`` is (rows of the chunks that have a vector, cosines of these vectors to the vectors of the question's
+    clauses). The cosines are float32 (clauses, rows).
     """
 
     evidence: Evidence
@@ -134,7 +140,7 @@ class Pool:
 NOWHERE: Mapping[int, int] = MappingProxyType({})
 
 Shown: TypeAlias = tuple[dict[int, LoadedChunk], dict[int, tuple[str, str]]]
-"""(chunks by row, (entity id, spelling) of each name by the row of the name)."""
+"""Chunks and names that a result shows: ({row of chunk: chunk}, {row of name: (entity id, spelling)})."""
 
 
 class SearchModels(Protocol):
@@ -156,8 +162,7 @@ class SearchModels(Protocol):
 class Reader(Protocol):
     """One state of a corpus, for the duration of a search. Rows that do not exist are left out of results.
 
-    A parameter ``allowed`` is always a filter of chunks: only chunks that match it are found, and a walk passes only
-    these.
+    A parameter ``allowed`` is always a filter of chunks. Chunks that do not match the filter are left out of results.
     """
 
     @property
@@ -180,9 +185,10 @@ class Reader(Protocol):
         ...
 
     def newest(self) -> int | None:
-        """Return the end of the latest date of a document, in seconds since 1970.
+        """Return the date of the newest document, in seconds since 1970; None if no document has a date.
 
-        Return None if no document has a date.
+        For a date that is a period, such as a year, the last second of the period is taken. Only dates that come from
+        the documents themselves count; times of files do not.
         """
         ...
 
@@ -198,11 +204,11 @@ class Reader(Protocol):
         *,
         allowed: CompiledFilter,
     ) -> Counts:
-        """Return the counts of folded words, and the chunks that contain the codes and phrases in ``held``.
+        """Return the counts of folded words, and the chunks that may contain codes and quoted phrases.
 
-        ``words`` are counted exactly. ``small`` are function words; the count of such a word may stop as soon as it is
-        known to be common. For each code or phrase, at most :data:`monograph.search.words.CANDIDATES` chunks that
-        contain its words one after the other are read.
+        ``words`` are counted exactly. ``small`` are function words: the counting of a function word may stop as soon as
+        the word is known to be common. ``held`` are the codes and phrases. For each of them, at most
+        :data:`monograph.search.words.CANDIDATES` chunks are read and scored: see :attr:`Counts.held`.
         """
         ...
 
@@ -245,24 +251,26 @@ class Reader(Protocol):
     # The graph.
 
     def titled_extractions(self, chunks: Collection[int]) -> dict[int, tuple[int, str]]:
-        """Return (number of the stored extraction, document's title) of each chunk, by row.
+        """Return (number, document's title) of each chunk, by row, so that copies of a chunk can be recognised.
 
-        Chunks that have the same title and the same text have equal values.
+        The number identifies what the extractor found in the chunk's text: it is equal for equal texts. So chunks with
+        the same title and text have equal values. Chunks without an extraction are left out.
         """
         ...
 
     def starts(self, chunks: Sequence[int]) -> list[StartText]:
-        """Return the start text of each chunk, in order.
+        """Return, for each chunk, in order, its text and the names whose links a walk can follow from the chunk.
 
-        The order of the names in a start text depends only on the chunk. Names that no other chunk or relation uses may
-        be left out.
+        The order of a chunk's names depends only on the chunk. A name may be left out if its links lead to no other
+        chunk.
         """
         ...
 
     def leads(self, heads: Sequence[int], words: Words, allowed: CompiledFilter) -> tuple[list[ChunkLinks], Evidence]:
-        """Return (links of each entity, evidence of the chunks that the links lead to).
+        """Return (links from each entity to chunks, in order, evidence of the linked chunks).
 
-        ``heads`` are the rows of the entities' heads. ``words`` are the hashes of the question's words.
+        ``heads`` are the entities. Each is given by its head: the row of the name that stands for the entity.
+        ``words`` are the hashes of the question's words. Links to chunks that ``allowed`` excludes are left out.
         """
         ...
 
@@ -278,24 +286,26 @@ class Reader(Protocol):
         ...
 
     def named_in(self, texts: Mapping[str, str], kinds: Collection[str]) -> dict[str, list[Mention]]:
-        """Return the mentions of the given kinds in each chunk, by chunk id.
+        """Return the mentions of entities of some kinds in each chunk, by chunk id.
 
-        ``texts`` has the text of each chunk by the chunk's id. Chunks that are not in the graph are left out.
+        ``kinds`` are kinds of entities, such as ``person``: see :data:`monograph.values.ENTITY_KINDS`. ``texts`` has
+        the text of each chunk by the chunk's id. Chunks that are not in the graph are left out.
         """
         ...
 
     def descriptions(self, chunks: Iterable[int]) -> dict[int, list[str]]:
-        """Return the descriptions of mentions that a language model wrote for each chunk, in order, by chunk row.
+        """Return the descriptions that a language model wrote of the entities in each chunk, by chunk row.
 
-        A chunk without descriptions is left out, or its list is empty.
+        The descriptions of a chunk are in the order of its stored mentions. A chunk without descriptions is left out,
+        or its list is empty.
         """
         ...
 
     def show(self, rows: Collection[int], where: Mapping[int, int] = NOWHERE) -> Shown:
-        """Return (chunks by row, (entity id, spelling) of names by row).
+        """Load the chunks and names that a result shows: return ({row: chunk}, {row of name: (entity id, spelling)}).
 
-        The chunks are in the order of ``rows``. ``where`` maps the row of each name to the row of the chunk in which
-        its spelling is looked up.
+        The chunks are in the order of ``rows``. ``where`` has the names: it maps the row of each name to the row of a
+        chunk. The spelling of the name is that in this chunk, or in the title of the chunk's document.
         """
         ...
 
@@ -304,16 +314,18 @@ class Reader(Protocol):
     def nearest_summaries(
         self, vector: Float32, k: int, allowed: CompiledFilter
     ) -> tuple[list[tuple[int, float]], Effort | None]:
-        """Return (node, cosine) of the k summaries nearest to a vector, and the effort of the search.
+        """Return ((node, cosine) of the k summaries nearest to a vector, effort of the search), nearest first.
 
-        Ties are ordered by key, the hash of a summary's sources. A summary is left out unless all chunks under it are
-        allowed. For a zero vector there are no summaries and the effort is None. Raises InputError if there is no tree.
+        A node is the row of a summary in the tree. Summaries with equal cosines are in order of a hash of the texts
+        that they summarise. A summary is left out unless all chunks below it in the tree are allowed. For a zero
+        vector, no summaries are returned, and the effort is None. Raises InputError if there is no tree.
         """
         ...
 
     def summaries(self, nodes: Sequence[int]) -> dict[int, tuple[Summary, int]]:
-        """Return (summary, row of the chunk under the summary that is nearest to it), by node.
+        """Return (summary, row of a chunk) for each node of the tree, by node.
 
-        Summaries that cannot be read are left out.
+        Of all chunks below the summary in the tree, the returned chunk is the one whose vector is nearest to the
+        summary's vector. Summaries that cannot be read are left out.
         """
         ...

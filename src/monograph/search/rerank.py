@@ -1,12 +1,13 @@
-"""Reordering of the first hits: by a reranker's scores, or for the period that a question asks for.
+"""Reordering of the first hits: by a reranker, or to move up hits from the period that a question asks for.
 
-A reranker's order follows the sum of two standardised scores: the score of the search, and the score of the reranker
-times its weight. Each knows something that the other does not. A graph search knows that another passage leads to this
-passage; a reranker cannot see that. The reranker reads the text, of which the search only compares words and vectors.
+A reranker sorts the first hits by z(search score) + weight * z(reranker score). Here z standardises the scores of these
+hits, and the weight is the reranker's. The search and the reranker see different things. A graph search knows that
+another passage leads to this passage, which a reranker cannot see. The reranker reads the text, while the search only
+compares words and vectors.
 
-Only the order changes: the first hit gets the best score, the second hit the second best, and so on. So a reranker's
-scores may have any scale, and later steps are not affected: in a graph search each hit is still ordered by what it adds
-to the hits before it, and exact matches still come first.
+Only the order changes: the first hit gets the best score of the search, the second hit the second best, and so on. So a
+reranker's scores may have any scale, and later steps work as without a reranker. A graph search still prefers passages
+with words of the question that earlier hits lack, and exact matches still come first.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from monograph.values import Hit
 
 FIRST = 30
-"""Number of hits, from the best on, that a reranker puts in order."""
+"""Number of hits that a reranker puts in order: the best ones of the search."""
 
 PLACES = 10
 """Number of places that a hit from a requested period moves up; docs/explanation/measuring.md compares smaller and
@@ -67,7 +68,8 @@ def most(query: Query) -> int:
 def chunks(reader: Reader, query: Query, worth: Sequence[tuple[int, float]]) -> RerankedHead:
     """Return the first FIRST chunks, reordered by the query's reranker.
 
-    ``worth`` has (row, value) of chunks, best first. Return NOTHING if there is no reranker or the query is blank.
+    ``worth`` has (row, value) of chunks, best first. The result is empty (NOTHING) if there is no reranker or the query
+    is blank.
     """
     if query.reranker is None or not query.text.strip():
         return NOTHING
@@ -81,10 +83,10 @@ def chunks(reader: Reader, query: Query, worth: Sequence[tuple[int, float]]) -> 
 
 
 def hits(query: Query, found: list[Hit]) -> list[Hit]:
-    """Return at most ``query.k`` hits; a reranker puts the first FIRST of them in order.
+    """Return at most ``query.k`` hits; the query's reranker puts the first FIRST of them in order.
 
-    Hits that contain a code of the query word for word stay before all others. Without a reranker, or for a blank
-    query, the order stays the same.
+    If the query has codes such as INV-2024 (see :func:`monograph.search.words.codes`), hits that contain a code stay
+    before all other hits. Without a reranker, or for a blank query, the order stays the same.
     """
     if query.reranker is None or not query.text.strip():
         return found[: query.k]
@@ -109,11 +111,12 @@ def read(title: str, text: str) -> str:
 
 
 def move_up_requested(found: list[Hit], times: Sequence[TimeSpan], k: int) -> list[Hit]:
-    """Return at most k hits, after moving those from a requested period up by PLACES.
+    """Move hits from the requested periods up by at most PLACES places, and return the first k hits.
 
-    A hit is from a period if its date overlaps one of ``times``. A date that was only taken from the file's time does
-    not count. The scores stay at their places: the first hit has the highest. Hits that contain a code of the query
-    word for word stay before all others. If all hits are from the periods, or none is, the order stays the same.
+    ``times`` are the periods. A hit is from a period if its date overlaps the period. A date that was only taken from
+    the file's time does not count. Hits that contain a code of the query (:func:`monograph.search.words.codes`) stay
+    before all other hits. If all hits are from the periods, or none is, the order stays the same. The scores are not
+    moved with the hits: the first hit gets the highest score, the second hit the second highest, and so on.
     """
     time_origins = {
         index: Origin("time", index, 1.0)
@@ -132,7 +135,11 @@ def move_up_requested(found: list[Hit], times: Sequence[TimeSpan], k: int) -> li
 
 
 def _reorder(found: Sequence[Hit], order: Sequence[int], new_origins: Mapping[int, Origin]) -> list[Hit]:
-    """Return the hits in a new order. The scores and relevances stay at their places, the highest first."""
+    """Return the hits in a new order, and add new origins to some of them.
+
+    ``order`` has the indexes of the hits, and ``new_origins`` the new origin of a hit by its index. The scores and
+    relevances are not moved with the hits: the first hit gets the highest score and relevance, and so on.
+    """
     scores = sorted([hit.score for hit in found], reverse=True)
     relevance = sorted([hit.relevance for hit in found], reverse=True)
     return [
@@ -148,7 +155,7 @@ def _reorder(found: Sequence[Hit], order: Sequence[int], new_origins: Mapping[in
 
 
 def _is_exact(hit: Hit) -> bool:
-    """Return whether a hit contains a code of the query word for word."""
+    """Return whether a hit contains a code of the query: see :func:`monograph.search.words.codes`."""
     return any(origin.retriever == "exact" for origin in hit.origins)
 
 

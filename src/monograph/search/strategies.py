@@ -1,4 +1,4 @@
-"""The search modes: seven frozen values with their options, and their text form, such as ``hybrid:alpha=0.3``."""
+"""The seven search modes: a class for each, with its options as fields, and their text form: ``hybrid:alpha=0.3``."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ if TYPE_CHECKING:
     from monograph.values import Hit
 
 LEAST = 10
-"""Fewest chunks that a dense search looks for. So requests for up to this many hits all have the same first hits."""
+"""Least number of chunks that a dense search looks for, even if fewer hits are requested. A search for fewer chunks
+could read less of the vector index, and find other chunks. With this minimum, a request for 3 hits returns the first 3
+hits of a request for 10."""
 
 WINDOW_FACTOR = 4.0
-"""Factor on the window of the stop condition of a dense search. The condition is calibrated on texts, but questions lie
-elsewhere in the vector space. Without the factor, 86 % of the ten nearest chunks to a question were found where 95 %
-were wanted. With it, 91 % are found, as many as in a search for a hundred chunks."""
+"""Factor by which a dense search multiplies the window of its stop condition: the number of successive clusters without
+a useful result after which the search stops. The window is calibrated on texts, but questions lie elsewhere in the
+vector space. Without the factor, a search whose target was 95 % found 86 % of the ten chunks nearest to a question.
+With the factor, it finds 91 %, as many as a search for a hundred chunks."""
 
 NOT_MADE = "without a graph: archive.graph.build() builds it"
 
@@ -84,14 +87,14 @@ class Dense(BuiltInMode):
 
 @dataclass(frozen=True, slots=True)
 class Graph(BuiltInMode):
-    """Hybrid search that follows, hop by hop, the entities that chunks name together.
+    """Hybrid search that also goes, hop by hop, from each good chunk to other chunks that name the same entities.
 
     Parameters
     ----------
     faithful:
-        Use MiniRAG's own formulas instead. Then the hits are those chunks of the dense search that the best paths
-        through the graph reach. If the file was opened with a language model, the model is asked once which entity
-        types the answer may have.
+        Use the formulas of the MiniRAG paper instead of Monograph's own. Then the hits are chunks that a dense search
+        finds and that the best paths through the graph reach. If the file was opened with a language model, the model
+        is asked once which entity types the answer may have.
     """
 
     needs_graph: ClassVar[bool] = True
@@ -149,7 +152,8 @@ class Hybrid(BuiltInMode):
 class Lexical(BuiltInMode):
     """BM25, the same as ``Hybrid(alpha=0)``.
 
-    Chunks that contain a code of the query word for word come first; quoted phrases add to the score.
+    If the query has codes such as INV-2024, the chunks that contain a code come first. If it has phrases in quotation
+    marks, the chunks that contain a phrase get a higher score.
     """
 
     needs_vector: ClassVar[bool] = False
@@ -203,12 +207,12 @@ class Tree(BuiltInMode):
     Parameters
     ----------
     detail:
-        Share of chunks among the hits, from 0 (summaries only) to 1 (chunks only). None takes the nearest chunks and
-        summaries together. If ``detail`` is strictly between 0 and 1, and there are too few chunks, summaries take
-        their places, and the reverse.
+        Share of chunks among the hits, from 0 (summaries only) to 1 (chunks only). None means no fixed share: chunks
+        and summaries are ranked together. If ``detail`` is strictly between 0 and 1, and there are too few chunks,
+        summaries take the free places. Likewise, chunks take the places of missing summaries.
     budget:
         Most tokens of all hits together; None for no limit. ``detail`` divides the tokens between chunks and summaries.
-        A hit that exceeds what is left is skipped.
+        A hit with more tokens than are left is skipped.
 
     Raises
     ------
@@ -237,7 +241,11 @@ class Tree(BuiltInMode):
 
 
 def _search_hybrid(reader: Reader, query: Query, alpha: float | None = None, counts: Counts | None = None) -> list[Hit]:
-    """Return hits by words (``alpha`` 0), by vectors (1) or by both, with ``alpha`` as the weight of the vectors."""
+    """Return hits by words (``alpha`` 0), by vectors (``alpha`` 1), or by both, with ``alpha`` as the vectors' weight.
+
+    With ``alpha`` None, the default weights are used. ``counts`` are the counts of the query's words; None means that
+    they are counted here.
+    """
     from monograph.search import fusion, rerank, words
 
     k = query.k if query.reranker is None else rerank.most(query)

@@ -78,7 +78,8 @@ def _load_hits(reader: Reader, rankings: Sequence[Ranking], chosen: Sequence[tup
 def _fit_budget(hits: list[Hit], budget: int, detail: float | None) -> list[Hit]:
     """Return the hits that fit into ``budget`` tokens, in the same order.
 
-    With ``detail``, chunks and summaries first get their own shares of the tokens; the rest then goes to any hit.
+    With ``detail``, chunks get their share of the tokens first. Summaries then get their share, and the tokens that the
+    chunks left. Tokens that are still left go to further hits of either kind.
     """
     tokens = count_tokens([hit.text for hit in hits])
     kept: set[int] = set()

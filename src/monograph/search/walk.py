@@ -33,8 +33,10 @@ class Walk:
 
     ``snapshot`` is the reader of the state that is searched. ``allowed`` is a filter: the walk passes only chunks that
     match it.
-    ``entities`` has the names of each entity that the question names, by the row of the entity's head.
-    ``asked`` has the chunks whose document is about a name of the question: {row of the chunk: row of that name}.
+    ``entities`` has the names of each entity in the question: {row of the head: names}. The head is the name that
+    stands for the entity.
+    ``asked`` has the chunks of the pool whose document is about a name in the question, because its title or the
+    beginning of its text has the name: {row of the chunk: row of the name}.
     ``scores`` has the probability that each chunk is evidence.
     """
 
@@ -73,7 +75,10 @@ class Walk:
         return best[:most]
 
     def deduplicate(self, best: list[int]) -> tuple[list[int], list[int]]:
-        """Return (first chunk of each title and text, chunks that repeat an earlier one), both in the given order."""
+        """Return (distinct chunks, copies), both in the order of ``best``, which has rows of chunks.
+
+        A chunk is a copy if an earlier chunk of ``best`` has the same title and the same text.
+        """
         # Copies have the same words, so the extractions of almost no other chunk have to be read.
         missing = [chunk for chunk in self.scores.alike(best) if chunk not in self._same]
         extractions = self.snapshot.titled_extractions(missing) if missing else {}
@@ -94,11 +99,12 @@ def walk(
     pool: Pool,
     allowed: CompiledFilter,
 ) -> Walk:
-    """Return the walk that starts from the rankings and the question's names, and follows the graph for HOPS hops.
+    """Return the walk that starts from the candidates of a search, and follows the graph for HOPS hops.
 
-    ``entities`` has all names of the entities that the question names, by the row of the entity's head. ``rankings``
-    are the rankings of the pool's chunks, each with the weight of its standardised scores. ``pool`` has the data that
-    the search requested about its chunks. The walk passes only ``allowed`` chunks.
+    ``snapshot`` reads the state that is searched. ``entities`` has all names of each entity in the question: {row of
+    the head: names}. The head is the name that stands for the entity. ``rankings`` are the rankings of the candidates.
+    Each comes with a weight by which its scores are multiplied after standardisation. ``pool`` has further data about
+    the candidates: see :class:`monograph.search.reader.WalkRequest`. The walk reaches only ``allowed`` chunks.
     """
     state = Walk(snapshot, question, allowed, entities)
     _start(state, rankings, pool)
@@ -136,12 +142,14 @@ def follow(found: Walk, starts: Sequence[int]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The most probable chunks of a walk, each title and text once, and the chunks that come after them.
+    """The most probable chunks of a walk, without copies, and all other chunks that the walk found.
 
-    ``chunks`` are in order of probability or, after :meth:`put`, in a reranker's order.
-    ``logarithms`` are the logarithms of their probabilities, in the order of ``chunks``. A reranker reassigns them: the
-    chunk that it puts first gets the highest value.
-    ``after`` are all other chunks that the walk found.
+    ``chunks`` are the most probable chunks, in order of their probability in the walk or, after :meth:`put`, in a
+    reranker's order. No two of them have the same title and text.
+    ``logarithms`` are the logarithms of the probabilities of ``chunks``, in the order of ``chunks``. They need not be
+    descending, because :func:`head` may change the probabilities by the question in context. After :meth:`put`, the
+    chunk that the reranker puts first has the highest of these values, and so on.
+    ``after`` are all other chunks that the walk found. They rank below ``chunks``.
     """
 
     chunks: Sequence[int]
@@ -167,12 +175,12 @@ class Head:
 
 
 def head(found: Walk, in_context: Mapping[int, float], most: int | None = None) -> Head:
-    """Return the head of a walk: the chunks to order by what they add to each other, and all other chunks after them.
+    """Return the head of a walk: its most probable chunks, for :func:`in_order`, and all other chunks after them.
 
-    Of chunks with the same title and text only the most probable is in ``chunks``; the copies are in ``after``.
-    ``in_context`` has the cosine of each of the first chunks to the question in context, by row: see
-    :func:`monograph.search.graph.feedback`. ``most`` is the number of chunks that are needed; None for all chunks that
-    were found.
+    Of chunks with the same title and text only the most probable is in ``Head.chunks``; the copies are in
+    ``Head.after``. ``in_context`` changes the probabilities of chunks. It has the cosine of each of the most probable
+    chunks to the question in context, by row: see :func:`monograph.search.graph.feedback`. It is empty if these
+    cosines were not computed. ``most`` is the number of chunks that are needed; None for all chunks that were found.
     """
     best = found.highest(None if most is None else max(most, evidence.COVERED))
     chunks, copies = found.deduplicate(best[: evidence.COVERED])
@@ -187,11 +195,13 @@ def head(found: Walk, in_context: Mapping[int, float], most: int | None = None) 
 
 
 def in_order(found: Walk, first: Head, most: int | None = None) -> list[tuple[int, float]]:
-    """Return (chunk, value) of the head's chunks and then of the chunks after them, best first; values never rise.
+    """Return (chunk, value) of the chunks of a head, best first: first ``first.chunks``, then ``first.after``.
 
-    The head's chunks are ordered by what each adds to the chunks before it. The value of a chunk after them is the
-    logarithm of its probability, at most the lowest value of the head. ``most`` limits the work: at least ``most``
-    pairs are returned if there are so many; None for all.
+    The chunks of ``first.chunks`` are put into a new order. Each is chosen by its probability, and by the words of the
+    question that it contains and the chunks before it lack. The chunks of ``first.after`` keep their order. The value
+    of such a chunk is the logarithm of its probability, but at most the lowest value in ``first.chunks``. So no value
+    is higher than the value before it. At least ``most`` pairs are returned, or all pairs if there are fewer; None
+    returns all.
     """
     if not first.chunks:
         return []
@@ -206,11 +216,18 @@ def in_order(found: Walk, first: Head, most: int | None = None) -> list[tuple[in
 def _match_subjects(
     state: Walk, subjects: Sequence[SubjectChunk]
 ) -> tuple[dict[int, int], list[tuple[int, bool, float, float, float]]]:
-    """Return, for the chunks of documents about names of the question, (row of the best name by chunk row, features).
+    """Return ({chunk: name that fits best}, features of each chunk) for chunks of documents about the question's names.
 
-    A name in the title is better than a name at the beginning of the text; then the name with the larger share of the
-    question is better. For each chunk the features are (chunk, whether the title has the name, the name's share of the
-    question, fit of the title's qualifier from -0.5 to 0.5, 1 / square root of the number of documents about the name).
+    Chunks and names are given by their rows. ``subjects`` are the chunks. If a document is about several names, a name
+    in its title fits better than a name at the beginning of its text. Among equals, the name with the larger share of
+    the question fits better. The features of a chunk are a tuple:
+
+    1. the row of the chunk;
+    2. whether the title has the name;
+    3. the name's share of the question: the weight of its words divided by the weight of all the question's words;
+    4. the share of the words of the title's qualifier (its part in parentheses) that the question has, minus 0.5; 0 if
+       there is no qualifier;
+    5. 1 / sqrt(number of documents about the name).
     """
     by_name = {named.name.row: named for named in state.question.names}
     key = {named.name.row: named.name.key for named in state.question.names}
@@ -254,10 +271,11 @@ def _start(state: Walk, rankings: Sequence[tuple[Ranking, float]], pool: Pool) -
 
 
 def _score_naming(state: Walk, pairs: Sequence[tuple[int, int]], rows: Set[int]) -> dict[int, float]:
-    """Return, by chunk, the weight of the question's entities that it names, as a share of the weight of all of them.
+    """Return, by chunk, the share of the question's entities that the chunk names; rare entities count more.
 
-    The rarer an entity, the higher its weight. ``pairs`` are (row of a name, row of a chunk that has it). Only chunks
-    in ``rows`` count. The result is empty if all weights are 0.
+    The share is the weight of the entities that the chunk names, divided by the weight of all the question's entities.
+    The weight of an entity is a logarithm that is higher for a rarer entity. ``pairs`` are (row of a name, row of a
+    chunk that has the name). Only the chunks in ``rows`` are considered. The result is empty if all weights are 0.
     """
     total = state.question.counts.total
     rarity: dict[int, float] = {}

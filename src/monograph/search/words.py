@@ -28,16 +28,16 @@ MOST_WORDS = 64
 
 COMMON = 0.08
 SOME = 250
-"""A word is common if it is in more than COMMON (a share) of all chunks, and in more chunks than SOME or than half of
-all chunks, whichever is less. Common words are looked up only if the query has no other words: they cost most and
-matter least."""
+"""A word is common if the number of chunks that contain it is above two limits. The first limit is COMMON, a share of
+all chunks. The second limit is SOME chunks; in a corpus of fewer than 2 * SOME chunks it is half of all chunks. Common
+words are looked up only if the query has no other words: they cost most and matter least."""
 
 CANDIDATES = 256
 """Most chunks whose text is read to verify one code or phrase."""
 
 TFIDF_CANDIDATES = 64
-"""Number of chunks with the best BM25 that TF-IDF scores; 4 * k, if that is more. In addition it scores chunks that
-contain a code or the whole query."""
+"""Least number of candidates for which TF-IDF scores are computed: the chunks with the best BM25 scores. A search for k
+hits takes 4 * k candidates if that is more. Chunks that contain a code or the whole query are further candidates."""
 
 LOOSE = 0.5
 """Score of a code in a chunk that contains it only as a part of a longer code (INV-2024 in INV-2024-A)."""
@@ -49,7 +49,7 @@ _YEARS = regex(r"\d{4}[-/]\d{4}")
 
 
 def common_word_limit(total: int) -> float:
-    """Return the largest number of chunks in which a word may be without being common.
+    """Return the number of chunks above which a word is common: a word in more chunks is common (see SOME).
 
     ``total`` is the number of chunks in the corpus.
     """
@@ -70,12 +70,13 @@ def count(reader: Reader, query: Query, counted: tuple[Collection[str], Collecti
 def pool(
     reader: Reader, query: Query, counts: Counts, k: int, vector: Float32 | None = None, walk: WalkRequest | None = None
 ) -> tuple[Pool, list[Ranking]]:
-    """Return (candidates of a search, their rankings: by BM25 and, if there is a vector, by cosine).
+    """Return (candidates of a search, rankings of these candidates).
 
-    Common words are looked up only if the query has no other words. BM25 gives no weight to a word that half of the
-    chunks contain. The lexical ranking is exhaustive if fewer than k chunks contain any of the looked-up words.
-    ``counts`` are the counts of the query's words. ``k`` is the number of chunks in each ranking. ``walk`` requests the
-    additional data that a graph search needs.
+    The first ranking is by BM25. The second is by cosine to ``vector``; it is left out if there is no vector. Each
+    ranking has at most ``k`` chunks. If the lexical ranking has fewer, it has all chunks that contain a looked-up word,
+    and is marked as exhaustive. Common words are looked up only if the query has no other words. BM25 gives no weight
+    to a word that half of the chunks contain. ``counts`` are the counts of the query's words. ``walk`` requests the
+    additional data that a graph search needs; None for other searches.
     """
     words = list(dict.fromkeys(terms.words_of(query.text)))
     # A single character of a script without spaces matches all pairs that begin with it; only the pairs have counts.
@@ -102,9 +103,10 @@ def exact_matches(reader: Reader, retriever: str, counts: Counts, wanted: Sequen
     whole question, and a substring search finds INV-2024 inside INV-20245. Here each code counts separately, at word
     boundaries.
 
-    ``retriever`` is the name of the ranking: ``exact`` if ``wanted`` are :func:`codes`, ``phrase`` if they are
-    :func:`phrases`. Each of ``wanted`` gives a chunk 1 (it occurs by itself), 0.5 (it is part of a longer code) or 0.
-    The chunk's score is the mean, in (0, 1]. Chunks that contain none are left out.
+    ``wanted`` are the codes or phrases. ``retriever`` is the name of the ranking: ``exact`` if ``wanted`` are
+    :func:`codes`, ``phrase`` if they are :func:`phrases`. A chunk scores 1 for a code or phrase that it contains by
+    itself, 0.5 for one that it contains only as a part of a longer code, and else 0. The chunk's score is the mean of
+    these scores, in (0, 1]. Chunks that contain no code or phrase are left out. The ranking has at most ``k`` chunks.
     """
     scores: dict[int, float] = {}
     for text in wanted:

@@ -1,4 +1,4 @@
-"""Many sealed files that are searched as one."""
+"""Shelf: many sealed files that are searched as one. A sealed file is never changed, only replaced as a whole."""
 
 from __future__ import annotations
 

@@ -70,18 +70,20 @@ def build(  # noqa: PLR0913 - each is a choice of its own
     """Bring a shelf up to date with documents, files, folders and .mono files, and publish the next version.
 
     New documents go into new shards. A shard is rebuilt if one of its documents is replaced, or if the file of one of
-    its documents has changed or is gone. It is rebuilt from a copy, so stored results of models are reused. A .mono
-    file becomes a shard of its own, and its stored results of models are kept. If the same .mono file is given again
-    after a change, it replaces that shard. If nothing changed, no version is published. After an interruption, repeat
-    the call: it continues and does not rebuild finished shards.
+    its documents has changed or is gone. The rebuild starts from a copy of the shard, so vectors and other results of
+    models that the shard has stored are not computed again. Each given .mono file becomes one shard, with the results
+    of models that are stored in the file. If the same .mono file is given again after a change, it replaces the shard
+    that was made from it. If nothing changed, no version is published. After an interruption, repeat the call: finished
+    shards are not built again.
 
     Parameters
     ----------
     url:
         A folder, or a bucket: ``s3://bucket/path``, ``gs://``, ``az://``. With ``tasks``, all machines must reach it.
     documents:
-        Documents, or a ``ray.data.Dataset`` with one document a row: a column ``text``, and optional columns ``id``,
-        ``title``, ``uri`` and ``metadata``. A document replaces the stored document of the same id.
+        Documents, or a ``ray.data.Dataset`` in which each row is a document. The data set has a column ``text``, and
+        optional columns ``id``, ``title``, ``uri`` and ``metadata``. A document replaces the stored document of the
+        same id.
     sources:
         Files, folders and .mono files, instead of documents. With ``tasks``, they must have the same paths on all
         machines.
@@ -90,13 +92,14 @@ def build(  # noqa: PLR0913 - each is a choice of its own
     embedder, extractor:
         Models, or names of models as for ``--embedder`` and ``--extractor``. Default: the models of the shelf.
     settings:
-        The settings of a new shelf. For an existing one they must equal its settings.
+        The settings of a new shelf. If the shelf exists already, they must equal the settings of the shelf.
     limits, verify, prune, follow_links:
         As for :meth:`monograph.Monograph.sync`.
     tasks:
         Builder of the shards on many machines. None: the shards are built in this process, one after the other.
     replace_all:
-        Replace the whole content of the shelf by the given documents or sources. Settings and models may then differ.
+        Replace the whole content of the shelf by the given documents or sources. Settings and models may then differ
+        from those of the shelf.
     trusted:
         Servers that the shelf's own models may call, as for :meth:`monograph.Monograph.open`.
     home:
@@ -120,7 +123,7 @@ def build(  # noqa: PLR0913 - each is a choice of its own
     ShardLost
         If a task still fails after its retries.
     MonographError
-        As :meth:`monograph.Monograph.add`.
+        If adding documents fails for another reason: see :meth:`monograph.Monograph.add`.
     """
     count = arguments.whole_number(shards, "shards")
     if not 1 <= count <= MOST_SHARDS:
@@ -163,8 +166,10 @@ def remove(
     """Remove documents, by id, uri or path of a synced file, and publish the next version without them.
 
     The new version has no trace of the removed documents. The previous version still has them, until :func:`forget` is
-    called. ``ids`` are the ids, uris or paths. The other parameters, and errors, are as for :func:`build`. Raises
-    NotFound, and removes no document, if there is no shelf at the address, or a name matches no document.
+    called. ``ids`` are the ids, uris or paths. The other parameters are those of :func:`build`.
+
+    Raises NotFound if there is no shelf at the address, or if an item of ``ids`` matches no document. Then no document
+    is removed. The other errors are those of :func:`build`.
     """
     place = shelf_place(url, home)
     before = version_of(place)
@@ -186,8 +191,10 @@ def forget(url: str | os.PathLike[str], *, home: str | os.PathLike[str] | None =
     """Remove all versions of a shelf except the newest, from storage and from this machine.
 
     Objects that only the removed versions use, and unfinished shards on this machine, are removed too. Another machine
-    keeps the objects that it has fetched until this function is called there. Raises as
-    :meth:`monograph.shelf.Shelf.open`.
+    keeps the objects that it has fetched until this function is called on that machine.
+
+    Raises InputError if the address is invalid, and ShelfUnreachable if the storage does not answer. Raises
+    ObjectDamaged or NewerFormat, and removes nothing, if the manifest of the newest version cannot be read.
     """
     place = shelf_place(url, home)
     forgotten = forget_objects(place.objects)
@@ -206,10 +213,11 @@ def shard_of(name: str, shards: int) -> int:
 
 
 def documents_in(rows: Dataset) -> Iterator[Document]:
-    """Yield a document for each row of a data set. :func:`build` names the columns.
+    """Yield a document for each row of a data set.
 
-    The metadata of a row is a mapping, or a JSON object as a string; metadata values that are None are left out. Raises
-    InputError if a row has no text, or its metadata or another value is invalid.
+    The columns are described at the parameter ``documents`` of :func:`build`. The metadata of a row is a mapping, or a
+    JSON object as a string. Metadata values that are None are left out. Raises InputError if a row has no text, or its
+    metadata or another value is invalid.
     """
     for number, row in enumerate(rows.iter_rows()):
         text, raw_metadata = row.get("text"), row.get("metadata") or {}
@@ -226,7 +234,7 @@ def documents_in(rows: Dataset) -> Iterator[Document]:
 
 
 class _Draft:
-    """Collects the changes for the next version of a shelf, by shard, and publishes that version.
+    """Changes for the next version of a shelf, collected shard by shard until the version is published.
 
     Shards are numbered from 0: first the shards of the previous version, then the shards for new documents, then the
     shards that are made from .mono files.
@@ -236,7 +244,8 @@ class _Draft:
     recipe:
         Settings and models that shards are built with.
     pairs, contents:
-        Shards of the previous version, and a read transaction on the contents file of each; empty for a new shelf.
+        ``pairs`` are the shards of the previous version, each with its contents file. ``contents`` has a read
+        transaction on each of these contents files. Both are empty for a new shelf.
     shards:
         Number of new shards that new documents are divided among.
     tasks:
@@ -318,10 +327,10 @@ class _Draft:
     def follow(
         self, inputs: Sequence[str | os.PathLike[str]], *, verify: bool, prune: bool, follow_links: bool | None
     ) -> None:
-        """Compare files and folders with the sources that all shards have, and add the changes.
+        """Compare files and folders with the source files that the shards have recorded, and add the differences.
 
-        The change of a file goes to the shard that has the file; a new file goes to a new shard. ``inputs`` are the
-        files and folders; the other parameters are as for :meth:`monograph.Monograph.sync`.
+        The change of a file goes to the shard that has the file's documents; a new file goes to a new shard. ``inputs``
+        are the files and folders. The other parameters are those of :meth:`monograph.Monograph.sync`.
         """
         paths = paths_of(inputs)
         roots_by_shard = [sources.roots(contents) for contents in self._contents]
@@ -362,8 +371,9 @@ class _Draft:
         """Build the changed and new shards, publish them with the unchanged shards as the next version, and report.
 
         ``before`` is the manifest of the previous version; None for a new shelf. If no shard changed, nothing is
-        published. ``progress`` is called after each shard is built. After publication, versions before ``before`` are
-        removed from storage.
+        published. ``progress`` is called after each shard is built. After publication, storage keeps the new and the
+        previous version. All older versions are removed, and also the objects that only they use. Objects younger than
+        a day stay.
         """
         old_shards = range(len(self._contents))
         if not old_shards and not self._works:

@@ -60,8 +60,8 @@ def begin(connection: Connection, built: BuildOrigin) -> None:
 def make(path: Path, built: BuildOrigin, shares: Iterable[Share]) -> None:
     """Write the catalogue of a shelf to ``path``, as a new .mono file without documents.
 
-    ``built`` is stored as the catalogue's own id, settings and models. ``shares`` has the names and counts of each
-    shard, in order of shard.
+    ``built`` is stored as the catalogue's own id, settings and models. ``shares`` has, for each shard, in order of
+    shard, its names and the numbers of its documents, chunks and words.
     """
     with closing(Database(path)) as database, database.write() as connection:
         begin(connection, built)
@@ -72,8 +72,8 @@ def make(path: Path, built: BuildOrigin, shares: Iterable[Share]) -> None:
 def faults(catalogue: Connection, shares: Sequence[Share]) -> list[Finding]:
     """Return the differences between a stored catalogue and a catalogue that is built anew from the same shards.
 
-    ``shares`` has the names and counts of each shard, in order of shard. There is one finding for each kind of content
-    that differs: names, aliases, merges or counts.
+    ``shares`` are those of :func:`make`. There is at most one finding for each kind of content. The kinds are the
+    names, the aliases, the merges of names into entities, and the counts of documents, chunks and words of the shards.
     """
     with TemporaryDirectory(prefix="monograph-") as folder:
         path = Path(folder) / "catalogue.mono"

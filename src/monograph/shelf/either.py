@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def is_shelf(address: str | os.PathLike[str]) -> bool:
-    """Whether an address is the address of a shelf.
+    """Return whether an address is the address of a shelf.
 
-    It is if it contains ``://``, or is the path of a folder with a subfolder ``versions``.
+    An address is that of a shelf if it contains ``://``, or is the path of a folder with a subfolder ``versions``.
     """
     text = os.fspath(address)
     # Path.is_dir raises for a path that is invalid on this system; os.path.isdir returns False.

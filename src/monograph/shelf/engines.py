@@ -81,10 +81,10 @@ def local(place: ShelfPlace, version: Manifest, options: OpenOptions) -> Local:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shards:
-    """The shards of a version: calls methods of :class:`ShardReader` on all or some shards through an engine.
+    """The shards of one version of a shelf, on which methods of :class:`ShardReader` are called through an engine.
 
-    Rows in arguments and results of this class are global (numbered over all shards, see
-    :class:`monograph.shelf.pools.Rows`), except where a method says otherwise.
+    Rows in arguments and results of this class are global: they are numbered over all shards (see
+    :class:`monograph.shelf.pools.Rows`). Exceptions are named at the methods.
     """
 
     engine: Engine
@@ -108,9 +108,9 @@ class Shards:
     ) -> list[tuple[int, list[int], R]]:
         """Call a method on each shard that has at least one of the given rows.
 
-        ``rows`` are global. The method gets the numbers that the shard's rows have in the shard (local row numbers),
-        then ``arguments``. Returns (shard, local row numbers, result) for each shard that was called. If ``rows`` is
-        empty, no shard is called.
+        ``rows`` are global. For each call, the rows of the shard are converted to local ones, which count within the
+        shard. The method gets these local rows, then ``arguments``. Returns (shard, local rows, result) for each shard
+        that was called. If ``rows`` is empty, no shard is called.
         """
         split = self.rows.split(rows)
         if not split:

@@ -42,7 +42,12 @@ class ShelfGraphState(GraphState):
         read: Callable[[Connection, Mapping[int, int], *Arguments], R],
         *arguments: *Arguments,
     ) -> list[R]:
-        """Call ``read``, a function of the store, on each shard, and return the results in the order of the shards."""
+        """Call ``read`` on each shard, and return the results in the order of the shards.
+
+        ``read`` is a function of :mod:`monograph.store.graph.graphs` that gets a connection, ``members`` and
+        ``arguments``. ``members`` is {row of a name: row of its entity's head}. The rows of the names are those of the
+        catalogue, and are replaced by the shard's own rows in each call. If ``members`` is empty, no shard is called.
+        """
         if not members:
             return []
         _, keys = self.snapshot.names.entities(members)

@@ -106,7 +106,9 @@ class Recipe:
 
 @dataclass(slots=True)
 class Work:
-    """Changes from which one new shard is built, in this order.
+    """Changes from which one new shard is built.
+
+    The build copies ``before`` or ``file``, then removes documents, applies ``plan``, and adds ``documents``.
 
     Parameters
     ----------
@@ -118,12 +120,12 @@ class Work:
     removed:
         Ids of documents to remove.
     plan:
-        Plan of a sync to apply.
+        Plan of a sync: the changed source files to read.
     documents:
-        Blocks of documents to add.
+        Lists of documents to add.
     known:
         Digest of the documents of ``before``. If the new shard's documents have the same digest, the new shard is not
-        put into storage, and ``before`` stays.
+        put into storage, and ``before`` stays in the shelf.
     is_needed:
         Whether to put the new shard into storage even if it has no documents.
     key:
@@ -155,8 +157,10 @@ def make(recipe: Recipe, work: Work) -> Made:
     """Build a shard and put it into storage with its contents file; return their names and a report.
 
     If the new shard would have the same documents as ``work.before``, nothing is put, and ``work.before`` is returned.
-    If a finished shard of the same work is in storage, it is returned with an empty report. Raises as
-    :meth:`monograph.Monograph.open` and ``add``, and ShelfError if the shard cannot be put.
+    If a finished shard of the same work is in storage, it is returned with an empty report.
+
+    Raises ShelfError if the shard cannot be put into storage. Other errors are those of
+    :meth:`monograph.Monograph.open` and :meth:`monograph.Monograph.add`.
     """
     folder, storage = recipe.work.expanduser(), storage_at(recipe.address)
     models = [model if isinstance(model, str) else model and model.key for model in (recipe.embedder, recipe.extractor)]
@@ -191,7 +195,12 @@ def make(recipe: Recipe, work: Work) -> Made:
 
 
 def _create_start_file(path: Path, recipe: Recipe, work: Work, storage: Storage) -> None:
-    """Create at ``path`` the file that a new shard starts as, atomically."""
+    """Create the file at ``path`` from which the build of a new shard starts.
+
+    It is a copy of ``work.file``, else a copy of the shard ``work.before``, else a file without documents that has the
+    settings and models of the shelf. For a new shelf, no file is created. If the process is killed, there is no file at
+    ``path``, or the whole file.
+    """
     with replacing.temporary_name(path) as target:
         if work.file is not None:
             with Monograph.open(work.file, read_only=True) as archive:
@@ -222,8 +231,13 @@ def require_fit(source: Path, origin: BuildOrigin | None) -> BuildOrigin:
 
     ``source`` is the file. ``origin`` has the settings and models of the shelf; None for a new shelf.
 
-    Raises InputError if the file has assertions, has names that are kept apart, has no graph, or was built with other
-    settings or models than the shelf. Raises NotAMonograph if it is encrypted, or is not a Monograph file.
+    Raises
+    ------
+    InputError
+        If the file has assertions, or names that :meth:`monograph.library.graph.EntityGraph.keep_apart` keeps apart; if
+        it has no graph; if it was built with other settings or models than the shelf.
+    NotAMonograph
+        If the file is encrypted, or is not a Monograph file.
     """
     try:
         archive = Monograph.open(source, read_only=True)

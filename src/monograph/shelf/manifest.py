@@ -33,7 +33,8 @@ MOST_BYTES = 8 << 20
 
 LAST_VERSION = 99_999_999
 DAY = 24 * 60 * 60
-"""Seconds in a day. It is longer than a publication takes, and longer than the clocks of two machines differ."""
+"""Seconds in a day: the least age of objects that :func:`forget` removes after a publication. A publication takes less
+than a day, and the clocks of two machines differ by less than a day."""
 
 _LATEST_TRIES = 5
 _VERSION = regex(rf"{VERSIONS}/([0-9]{{8}})\.json", re.ASCII)
@@ -142,7 +143,11 @@ def versions(storage: Storage) -> list[int]:
 
 
 def latest(storage: Storage) -> Manifest | None:
-    """Return the manifest of the newest version, or None if there is no version. Raises as :func:`load`."""
+    """Return the manifest of the newest version, or None if there is no version.
+
+    The errors are those of :func:`load`. ObjectMissing is raised only if other writers keep removing the newest version
+    while it is being read.
+    """
     for tries in reversed(range(_LATEST_TRIES)):
         numbers = versions(storage)
         try:
@@ -157,7 +162,8 @@ def latest(storage: Storage) -> Manifest | None:
 def version_of(place: ShelfPlace, version: int | None = None) -> Manifest:
     """Return the manifest of a version of a shelf; None means the newest version.
 
-    Raises NotFound if there is no shelf at the place, and as :func:`load`.
+    Raises NotFound if ``version`` is None and there is no shelf at the place. The other errors are those of
+    :func:`load`.
     """
     manifest = latest(place.objects) if version is None else load(place.objects, version)
     if manifest is None:
@@ -207,13 +213,14 @@ def publish(storage: Storage, pairs: Sequence[Pair], catalogue: Path, before: Ma
     Raises
     ------
     ShelfConflict
-        If another writer has published this version meanwhile, or removed an object of it.
+        If another writer has published this version meanwhile, or has removed one of its objects.
     ObjectMissing
         If a shard or contents file is not in storage.
     InputError
         If a value is out of bounds, or the previous version does not exist.
     ShelfUnreachable
-        If the storage does not answer, or has overwritten an object although it was told to put it only if absent.
+        If the storage does not answer, or if it overwrites an existing object where it must refuse to do so. The second
+        is checked when the first version is published.
     """
     version = 1 if before is None else before.version + 1
     shards, contents = tuple(shard for shard, _ in pairs), tuple(contents for _, contents in pairs)
@@ -242,13 +249,20 @@ def publish(storage: Storage, pairs: Sequence[Pair], catalogue: Path, before: Ma
 
 
 def missing(storage: Storage, names: Iterable[ObjectName]) -> list[str]:
-    """Return the names of those of the given objects that are not in storage or have another size there, sorted."""
+    """Return the names of the missing objects, sorted.
+
+    ``names`` are the names and sizes of objects. An object is missing if storage has no object of this name and size.
+    """
     sizes = {stored.name: stored.bytes for stored in storage.listed(OBJECTS)}
     return sorted(item.name for item in names if sizes.get(item.name) != item.bytes)
 
 
 def _is_stored(storage: Storage, name: str, data: bytes) -> bool:
-    """Whether the object ``name`` has exactly these bytes: a client that retries may find the object that it put."""
+    """Return whether the object ``name`` has exactly these bytes.
+
+    This shows that this process has put the object, although storage said that the name was taken: the client retries a
+    request whose answer got lost.
+    """
     try:
         return storage.read(name, len(data)) == data
     except (ObjectDamaged, ObjectMissing):
@@ -285,9 +299,10 @@ def forget(storage: Storage, keep: int = 1, age: float = 0.0) -> Forgotten:
     Objects and unfinished files younger than ``age`` seconds stay. Raises ObjectDamaged, and removes nothing, if the
     manifest of a kept version is invalid.
 
-    With ``age=DAY``, the function may run while another process publishes a version. It lists the objects before the
-    manifests, so an object stays if a manifest that is published in between names it. If an object that a publication
-    needs is removed nevertheless, the publication fails and the previous version stays: see :func:`publish`.
+    With ``age=DAY``, the function may run while another process publishes a version. The function lists the objects
+    first, then the manifests. So it also keeps the objects of a manifest that is published between the two lists. If an
+    object that a publication needs is removed nevertheless, the publication fails, and the previous version stays: see
+    :func:`publish`.
 
     A bucket may keep copies of removed objects (versioning, locks). The bucket's owner must delete these copies.
     """

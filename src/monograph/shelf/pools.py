@@ -128,24 +128,29 @@ def first_bytes(records: Records) -> list[str]:
 SCORED = np.dtype([("row", "<i8"), ("score", "<f8")])
 
 SPREAD = 4.0
-"""How many more chunks than its expected share of the best ones a shard sends, in standard deviations.
+"""Safety margin, in standard deviations, for the number of chunks that a shard sends: see :func:`share`.
 
-The expected share assumes that documents are distributed among the shards at random."""
+If documents are distributed among the shards at random, a shard has on average k / shards of the k best chunks. The
+standard deviation is about the square root of this number."""
 
 MORE = 4
-"""Number of chunks that a shard sends in addition to its share and SPREAD."""
+"""Number of chunks that a shard sends in addition to the average number and the margin of SPREAD."""
 
 _SUREST = ("exact", "all", "enough", "short")
-"""Values of ``Effort.stopped``, why a dense search stopped, the surest first.
+"""Values of ``Effort.stopped``, the reason why a dense search stopped, in order of expected recall, highest first.
 
-The effort of a search of several shards has the least sure value of any shard."""
+If the searches of the shards stopped for different reasons, the merged effort has the reason with the lowest recall."""
 
 Subject: TypeAlias = tuple[int, str, str, int, int, str, int]
-"""A chunk of a document that is about a name, as a tuple that a shard sends:
-(ordinal of the chunk in the document, id of the chunk, key of the name, row of the chunk, 1 if the title has the name
-and 0 if the beginning of the text has it, qualifier: the part of the title in parentheses, row of the document).
+"""A chunk at the beginning of a document that is about a name, as a tuple that a shard sends. Its items:
 
-If no chunk of the document is allowed, the row of the chunk is 0."""
+1. ordinal of the chunk in the document;
+2. id of the chunk;
+3. key of the name: the name in the form in which names are compared;
+4. row of the chunk; 0 if no chunk of the document is allowed;
+5. 1 if the document's title has the name; 0 if the beginning of its text has it;
+6. qualifier: the part of the title in parentheses;
+7. row of the document."""
 
 
 class BestChunks(NamedTuple):
@@ -169,8 +174,10 @@ class BestChunks(NamedTuple):
 class ShardPool(NamedTuple):
     """Candidates of one shard for a search.
 
-    ``lexical`` and ``dense`` are the best chunks by words and by vector. ``subjects`` are the documents that are about
-    the question's names. ``named`` has (key of name, row of chunk) for each of the question's names in each candidate.
+    ``lexical`` and ``dense`` are the best chunks by words and by vector; ``dense`` is None without a vector search.
+    ``subjects`` are chunks of the documents that are about the question's names.
+    ``named`` has (key of the name, row of the chunk) for each name of the question that one of these chunks contains.
+    The key is the form in which names are compared.
     ``records`` are the bytes of one record for each chunk in the other fields: see :func:`make_records`.
     """
 
@@ -262,10 +269,11 @@ def replace_names(records: Records, names: Mapping[int, int] | Sequence[int]) ->
 def merge_mentions(
     answers: Sequence[Sequence[Sequence[int]]], names: Sequence[int], rows: Rows
 ) -> dict[int, list[int]]:
-    """Return {name: global rows of the chunks that mention it, ascending}. Names without a chunk are left out.
+    """Return {name: global rows of the chunks that mention the name, ascending}. Names without a chunk are left out.
 
-    ``names`` are rows of names in the catalogue. ``answers`` has the result of each shard, in order of shard: for each
-    of the first names a list of the shard's own rows. A shard may return fewer lists than there are names.
+    ``names`` are rows of names in the catalogue. ``answers`` has the result of each shard, in order of shard. Such a
+    result is a list of lists: list i has the shard's own rows of the chunks that mention name i. A result may have
+    fewer lists than there are names: then the shard looked up only the first names.
     """
     by_name: dict[int, list[int]] = {}
     for shard, answer in enumerate(answers):
@@ -277,8 +285,8 @@ def merge_mentions(
 def merge_subjects(subjects: Sequence[tuple[int, Subject]], names: Mapping[str, int], rows: Rows) -> list[SubjectChunk]:
     """Merge (shard, subject) pairs into a result like that of :func:`monograph.store.graph.graphs.subject_chunks`.
 
-    ``names`` is {key: row in the catalogue}. A subject without an allowed chunk is left out, but counts in the number
-    of documents about its name.
+    ``names`` is {key: row in the catalogue}. If no chunk of a document is allowed, the document has no chunk in the
+    result. It still counts in ``documents``, the number of documents about the name.
     """
     documents = {(key, by_title, shard, document) for shard, (_, _, key, _, by_title, _, document) in subjects}
     counts = Counter((key, by_title) for key, by_title, *_ in documents)

@@ -30,7 +30,9 @@ AT_ONCE = 8
 """Largest number of calls that an actor runs at the same time. Each call has a thread of its own."""
 
 PATIENCE = 1.0
-"""Seconds to wait for a replica's answer. After that the next replica gets the same call as well."""
+"""Seconds to wait for the answer of a replica: one of several actors that have the same shards open.
+
+After that, the next replica gets the call as well."""
 
 RETRIES = 5
 """How many times Ray restarts a task whose process or machine died."""
@@ -118,9 +120,10 @@ class ShardFailure(Exception):
 
 
 def _pickle_outcome(work: Callable[P, object]) -> Callable[P, bytes]:
-    """Decorate a function so that it returns its result, or the MonographError or Lost that it raised, pickled.
+    """Decorate a function: it returns its result, or the MonographError or ShardFailure that it raised, as a pickle.
 
-    Ray would wrap an error in an error of its own.
+    :func:`_wait_for_result` unpickles the error and raises it. If the decorated function raised the error itself, Ray
+    would wrap it in a RayTaskError.
     """
 
     @wraps(work)
@@ -135,7 +138,11 @@ def _pickle_outcome(work: Callable[P, object]) -> Callable[P, bytes]:
 
 
 def _wait_for_result(ref: Any, shard: int) -> Any:
-    """Wait for a Ray call of a shard, and return its result or raise its error; Lost if its process died for good."""
+    """Wait for the Ray call ``ref`` on a shard; return the call's result, or raise the error that the call returned.
+
+    Raises ShardFailure if the call's process died and Ray gave up restarting it. Raises RayTaskError if the call raised
+    an error of another type, which is a bug.
+    """
     ray = ray_module()
     try:
         result = pickle.loads(ray.get(ref))  # noqa: S301 - of our own processes
@@ -152,14 +159,15 @@ def _wait_for_result(ref: Any, shard: int) -> Any:
 class ShardActor:
     """Ray actor that opens a group of shards and runs calls on them. Safe for use by many threads.
 
-    A shard is opened at its first call. If it cannot be opened, its next call tries again.
+    A shard is opened when it is called for the first time. If the shard cannot be opened, the next call on this shard
+    tries to open it again.
 
     Parameters
     ----------
     address:
         Address of the shelf.
     names:
-        Names of all shards of the version. The number of a shard is its index here.
+        Object names of all shards of the version, in the order of the shards' numbers, from 0.
     home:
         The shelf's folder on the actor's machine; it may begin with ``~``.
     options:
@@ -173,9 +181,9 @@ class ShardActor:
 
     @_pickle_outcome
     def answer(self, calls: Mapping[int, Call]) -> dict[int, Any]:
-        """Run calls on shards: ``calls`` is {shard number: call}, the result {shard number: result of its call}.
+        """Run calls on shards, and return {shard number: result of the call}. ``calls`` is {shard number: call}.
 
-        Raises Lost if a shard cannot be opened.
+        Raises ShardFailure if a shard cannot be opened; no call is run then.
         """
         for shard in calls:
             try:
@@ -199,19 +207,20 @@ class OnRay:
     Parameters
     ----------
     place:
-        The shelf's place. Every machine must reach its address. If the shelf's folder on this machine is in the user's
-        home, other machines keep fetched objects in the folder of the same path in the home of the user who runs Ray
-        there. Otherwise they use the same absolute path.
+        The shelf's place. Every machine must be able to reach the shelf's address. Each machine keeps fetched objects
+        in the folder ``place.elsewhere``. A ``~`` in this path is the home directory of the user who runs Ray on that
+        machine.
     version, options:
         The version's manifest, and the options to open the shards with.
     replicas:
-        Number of actors that have the same shard open, on different machines if there are enough.
+        Number of actors that have the same shard open, on different machines if there are enough. Calls alternate
+        between these replicas. If a replica does not answer a call within a second, the next replica gets the call as
+        well.
     groups:
         Number of groups that the shards are divided into. Each actor has one group. 0 means that each group has one
         shard.
     deadline:
-        Seconds after which a call fails. Calls alternate between the replicas. If a replica does not answer within a
-        second, the next replica gets the same call as well.
+        Seconds after which a call fails if no replica has answered.
 
     Raises
     ------
@@ -283,9 +292,11 @@ class OnRay:
             self._actors.clear()
 
     def _collect_answers(self, calls_by_shard: Mapping[int, Call], seconds: float) -> dict[int, Any]:
-        """Run calls on shards, and return the results by shard.
+        """Run calls on shards, and return {shard number: result of the call}.
 
-        One replica of each group is called, and after each PATIENCE seconds without an answer the next one as well.
+        At first, one replica of each group gets the group's calls. If this replica fails, or does not answer within
+        PATIENCE seconds, the next replica gets the calls as well, and so on. Raises ShardLost if all replicas of a
+        group failed, or if no replica of a group has answered after ``seconds``.
         """
         deadline, first = time.monotonic() + seconds, next(self._turn)
         groups = self._group_calls(calls_by_shard)  # Groups without an answer yet.
@@ -334,8 +345,9 @@ class OnRay:
 class Tasks:
     """Builder of shards in Ray tasks on any machine of the cluster: pass it to :func:`monograph.shelf.build`.
 
-    Ray restarts a task if its process or machine dies. Files and folders must have the same paths on all machines. If
-    one task fails, the other tasks continue while this process runs. The next build does not repeat finished shards.
+    Ray restarts a task if its process or machine dies. If one task fails, the other tasks continue while this process
+    runs. The next build does not repeat finished shards. These paths must be the same on all machines: the shelf's
+    folder, unless the shelf is in a bucket; folders to sync; and .mono files that shards are built from.
 
     Parameters
     ----------
@@ -360,9 +372,10 @@ class Tasks:
         return self._ray.put(documents)
 
     def make(self, recipe: Recipe, works: Sequence[Work]) -> Iterator[Made]:
-        """Build one shard for each of ``works``, all at the same time, and yield the results in order.
+        """Build one shard for each item of ``works``, all at the same time, and yield the results in the same order.
 
-        Raises as :func:`monograph.shelf.making.make`, and ShardLost if a task's process died for good.
+        Raises the errors of :func:`monograph.shelf.making.make`. Raises ShardLost if the process of a task died and Ray
+        gave up restarting it.
         """
         task = self._ray.remote(_task).options(
             num_cpus=self._cpus, max_retries=RETRIES, retry_exceptions=False, scheduling_strategy="SPREAD"

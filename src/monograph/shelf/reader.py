@@ -1,4 +1,7 @@
-"""Search reader of a shelf: calls all shards in few rounds, and reads names from the catalogue."""
+"""Search reader of a shelf: it calls all shards at once, so that a search needs few rounds over the network.
+
+Names are read from the shelf's catalogue, a file on this machine that has the names of all shards.
+"""
 
 from __future__ import annotations
 
@@ -38,9 +41,11 @@ MOST_WORDS = 65_536
 class WordCounts:
     """Cached counts of words over all shards. They stay valid because a version never changes.
 
-    ``chunks`` is {word: number of chunks that have it}. ``common`` has words that are known to be common, which need no
-    exact count. ``chunks_with`` is {half pair: number of chunks that have a pair beginning with it}. A half pair is a
-    single character of a script without spaces, which the index has only within pairs.
+    ``chunks`` is {word: number of chunks that contain the word}.
+    ``common`` has function words that are in more chunks than :func:`monograph.search.words.common_word_limit`. Their
+    exact counts are not needed.
+    ``chunks_with`` is {character: number of chunks that contain a pair of characters beginning with this character}. It
+    is for writing without spaces, such as Chinese, which the index contains only as pairs of characters.
     """
 
     chunks: dict[str, int] = field(default_factory=dict)
@@ -61,7 +66,9 @@ class ShelfReader:
     totals: Sequence[Totals]
     counted: WordCounts
     _first: dict[int, str] = field(default_factory=dict, init=False)
-    """{global row: the first 8 bytes of the chunk's id, as text} for chunks whose records shards have sent."""
+    """{global row of a chunk: the first 8 bytes of the chunk's id, as text}.
+
+    It has the chunks for which shards have sent records (:func:`monograph.shelf.pools.make_records`)."""
     _ids: dict[int, str] = field(default_factory=dict, init=False)
 
     @property
@@ -105,16 +112,19 @@ class ShelfReader:
         return Counts(self.total(), {word: number for word, number in counts.items() if number}, containing)
 
     def _common_count(self) -> int:
-        """Return the smallest number of chunks with which a word counts as common."""
+        """Return a threshold t: a word is common if at least t chunks contain it."""
         return int(word_for_word.common_word_limit(self.total())) + 1
 
     def _fetch_counts(
         self, words: Collection[str], function_words: Collection[str], texts: Sequence[str], allowed: CompiledFilter
     ) -> dict[str, list[tuple[int, float]]]:
-        """Fetch the counts of words that are not cached, store them in the cache, and find codes and phrases.
+        """Cache the counts of words that are not cached yet, and find the allowed chunks that contain certain texts.
 
-        Returns for each code or phrase (row, worth) of the CANDIDATES chunks with the lowest ids that contain it,
-        ascending by row.
+        ``words`` are counted exactly. ``function_words`` are counted until they are known to be common. ``texts`` are
+        codes (such as INV-2024) and quoted phrases.
+        Returns {text: list of (row, score) of the chunks that contain the text}, each list in ascending order of row.
+        If more than CANDIDATES chunks contain a text, the chunks with the first ids in alphabetical order are
+        returned. The score is that of :func:`monograph.search.words.worth`.
         """
         cached, common, chunks_with = self.counted.chunks, self.counted.common, self.counted.chunks_with
         missing = [word for word in words if word not in cached]
@@ -163,7 +173,10 @@ class ShelfReader:
         return pools.merge_pools(parts, replace(request, walk=walk), self.rows, names, records)
 
     def _join_records(self, parts: Sequence[tuple[int, bytes]], kind: np.dtype[np.void]) -> Records:
-        """Join the records that shards sent, and cache the first 8 bytes of the chunks' ids."""
+        """Join the chunk records that shards sent into one array (n,), and cache the first 8 bytes of the chunks' ids.
+
+        ``parts`` has (shard, bytes of its records). ``kind`` is the dtype of the records: SHORT or :func:`full`.
+        """
         records = pools.join_records(parts, kind, self.rows)
         self._first.update(zip(records["row"].tolist(), pools.first_bytes(records), strict=True))
         return records
@@ -195,7 +208,7 @@ class ShelfReader:
         return cached
 
     def _load_keys(self, names: Iterable[int]) -> dict[str, int]:
-        """Return {key: row} of names, given by their rows in the catalogue; rows that it does not have are left out."""
+        """Return {key of name: row} for names with the given catalogue rows; rows without a name are left out."""
         rows = list(names)
         loaded = self.names.load(rows)
         return {loaded[row].key: row for row in rows if row in loaded}
@@ -220,7 +233,10 @@ class ShelfReader:
         return dict(zip(named_texts, self.names.starts(list(named_texts.values())), strict=True))
 
     def _find_name_rows(self, keys: Sequence[str]) -> list[int]:
-        """Return the catalogue's row of each key, in order; 0 for an unknown key, which only a wrong shard has."""
+        """Return the catalogue's row of each name, in the order of ``keys``.
+
+        The row is 0 if the catalogue does not have the key. This happens only in a damaged shelf.
+        """
         rows_by_key = stored_names.rows(self.names.connection, keys)
         return [rows_by_key.get(key, 0) for key in keys]
 

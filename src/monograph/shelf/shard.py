@@ -83,11 +83,11 @@ class ShardReader(GraphState):
         return sources.resolve(self.connection, [name])[0]
 
     def documents_called(self, name: str) -> list[Document]:
-        """Return the documents with this name, with their texts."""
+        """Return the documents whose id, uri or path is ``name``, with their texts."""
         return [documents.load(self.connection, document) for document in self._resolve(name)]
 
     def rows_of(self, name: str) -> list[list[int]]:
-        """Return the chunk rows of each document with this name, in reading order."""
+        """Return a list of chunk rows, in reading order, for each document whose id, uri or path is ``name``."""
         return [chunks.rows_of_document(self.connection, document.row) for document in self._resolve(name)]
 
     def listed(self, like: str, most: int) -> Listed:
@@ -95,7 +95,7 @@ class ShardReader(GraphState):
         return lookup.listed(self.connection, like, 0, most)
 
     def read_chunks(self, name: str) -> list[list[Chunk]]:
-        """Return the chunks of each document with this name, in reading order."""
+        """Return a list of chunks, in reading order, for each document whose id, uri or path is ``name``."""
         return [
             [loaded.chunk for loaded in chunks.of_document(self.connection, document.row, strict=True)]
             for document in self._resolve(name)
@@ -122,20 +122,24 @@ class ShardReader(GraphState):
     ) -> tuple[dict[str, int], dict[str, int], list[dict[int, tuple[str, float]]]]:
         """Count words in the chunks of this shard, and find the chunks that contain codes and phrases.
 
-        Returns three values: {word: number of chunks that have it}; {half pair: number of chunks that have it}; and for
-        each text, in order, {row: (id, worth)} of the chunks that contain it. See :func:`monograph.search.words.worth`.
+        Returns three values:
+
+        - {word: number of chunks that contain the word};
+        - {item of ``halves``: number of chunks with a pair that begins with this character};
+        - for each item of ``texts``, in order, {row: (id, score)} of chunks that contain the text. The score is that
+          of :func:`monograph.search.words.worth`.
 
         Parameters
         ----------
         words:
             Words to count exactly.
         small:
-            Words to count up to ``most`` only.
+            Function words. Counting may stop as soon as ``most`` chunks are known to contain the word.
         halves:
-            Half pairs: single characters of a script without spaces, which the index has only within pairs. The chunks
-            that have a pair beginning with the character are counted.
+            Single characters of writing without spaces, such as Chinese. The index contains such a character only in
+            pairs of characters.
         texts:
-            Codes and phrases to find, among the allowed chunks only.
+            Codes (such as INV-2024) and quoted phrases to find. Only allowed chunks are searched.
         """
         connection = self.connection
         loaded = postings.read(connection, words, small, most, self.snapshot.cache.counted)
@@ -188,9 +192,11 @@ class ShardReader(GraphState):
         return ShardPool(lexical, dense, subjects, named, records)
 
     def _pack_records(self, rows: Sequence[int], words: Words | None = None, clauses: Float32 | None = None) -> bytes:
-        """Return the bytes of one record for each chunk: full with the question's words, otherwise short.
+        """Return the bytes of one record for each chunk: see :func:`monograph.shelf.pools.make_records`.
 
-        The rows must be distinct.
+        If ``words``, the hashes of the question's words, are given, the records are full; otherwise they are short.
+        ``clauses`` are the vectors of the question's clauses, float32 (n, dimension): full records get the cosines of
+        the chunks' vectors to these vectors. The rows must be distinct.
         """
         ids = self.snapshot.ids(rows)
         names = [ids.get(row, "") for row in rows]
@@ -205,7 +211,10 @@ class ShardReader(GraphState):
         return records.tobytes()
 
     def containing(self, text: str, k: int, allowed: CompiledFilter) -> dict[int, str]:
-        """Return {row: id} of at most k allowed chunks that may contain a folded text; the caller must check them."""
+        """Return {row: id} of at most k allowed chunks that have all trigrams of a text.
+
+        Such a chunk need not contain the text, so the caller must compare the texts.
+        """
         return self.ids(self.snapshot.containing(text, k, allowed))
 
     def cosines(self, rows: Sequence[int], vectors: Float32) -> tuple[Int64, Float32]:
@@ -234,9 +243,10 @@ class ShardReader(GraphState):
         return {row: (keys[memo_row], title) for row, (memo_row, title) in found.items() if memo_row in keys}
 
     def starts(self, rows: Sequence[int]) -> tuple[tuple[str, ...], list[NamedText]]:
-        """Return (keys of names, named texts of these chunks, in order).
+        """Return (keys of names, one named text for each chunk, in order).
 
-        In a named text, a name is given by its index in the list of keys.
+        A named text is the text of a chunk with its names: see :data:`monograph.search.names.NamedText`. Here each name
+        is given by the index of its key in the first value, instead of by its row.
         """
         self.snapshot.cache.ahead.starts(self.connection, rows)
         texts = chunks.named_texts(self.connection, rows)
@@ -249,9 +259,11 @@ class ShardReader(GraphState):
         ]
 
     def name_links(self, rows: Sequence[int]) -> tuple[tuple[str, ...], dict[int, tuple[Records, Records]]]:
-        """Return (keys of names, {row of chunk: (records of its names, records of its links)}).
+        """Return (keys of names, {row of chunk: (NAMED records, LINKED records)}).
 
-        In a record, a name is given by its index in the list of keys.
+        The records are the names and the relations in the chunk: see :mod:`monograph.store.graph.graphs`. Here a NAMED
+        record has the index of the name's key in the first value, instead of the name's row. Chunks that are not in
+        the graph are left out.
         """
         linked = self.snapshot.linked(rows)
         positions, keys = self._index_names([named["name"].tolist() for named, _ in linked.values()])
@@ -268,14 +280,17 @@ class ShardReader(GraphState):
         return {row: index for index, row in enumerate(distinct)}, keys
 
     def subject_chunks(self, keys: Sequence[str], allowed: CompiledFilter) -> list[Subject]:
-        """Return the documents that are about the names with these keys, as :data:`monograph.shelf.pools.Subject`."""
+        """Return chunks of the documents that are about names, as :data:`monograph.shelf.pools.Subject`.
+
+        ``keys`` are the keys of the names. Documents without an allowed chunk are returned, too.
+        """
         key = {row: key for key, row in names.rows(self.connection, keys).items()}
         return [(*row[:2], key[row[2]], *row[3:]) for row in graphs.subject_rows(self.connection, key, allowed)]
 
     def mentions(self, keys: Sequence[str], allowed: CompiledFilter) -> list[list[int]]:
-        """Return for each key, in order, the rows of the allowed chunks that have its name, ascending.
+        """Return the rows of the allowed chunks that mention each name: one ascending list for each key, in order.
 
-        The list of an unknown key is empty.
+        The list is empty for a key that no name of this shard has.
         """
         rows = names.rows(self.connection, keys)
         chunks_by_name = graphs.mentions(self.connection, rows.values(), allowed)
@@ -284,17 +299,22 @@ class ShardReader(GraphState):
     def leads(
         self, keys: Sequence[str], rare: int, allowed: CompiledFilter, words: Words
     ) -> tuple[list[Subject], list[list[int]], bytes]:
-        """Return the chunks of this shard to which a search can go from names.
+        """Return the chunks of this shard that the graph links to the names with the given keys.
 
-        Returns (documents about the names, chunks that mention each of the first ``rare`` names, bytes of the full
-        records of all these chunks). ``keys`` are the keys of the names. ``words`` are hashes of the question's words.
+        Returns three values:
+
+        - chunks of the documents that are about the names, as :data:`monograph.shelf.pools.Subject`;
+        - for each of the first ``rare`` keys, in order, the rows of the chunks that mention the name, ascending;
+        - the bytes of one full record (:func:`monograph.shelf.pools.full`) for each chunk in the first two values.
+
+        ``words`` are the hashes of the question's words, from which full records are computed.
         """
         subjects, mentions = self.subject_chunks(keys, allowed), self.mentions(keys[:rare], allowed)
         rows = dict.fromkeys([*(subject[3] for subject in subjects if subject[3]), *chain.from_iterable(mentions)])
         return subjects, mentions, self._pack_records(list(rows), words)
 
     def named(self, rows: Sequence[int], keys: Sequence[str]) -> list[tuple[str, int]]:
-        """Return (key of name, row of chunk) for each of these names that occurs in each of these chunks."""
+        """Return (key of a name, row of a chunk) for each given chunk and each given name that the chunk mentions."""
         key = {row: key for key, row in names.rows(self.connection, keys).items()}
         return [(key[name], chunk) for name, chunk in graphs.chunks_that_name(self.connection, rows, key)]
 

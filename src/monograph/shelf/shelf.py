@@ -76,8 +76,9 @@ class Shelf(Questions):
     """Many files that are searched as one: a version of a shelf, open for reading.
 
     Create it with :meth:`open`; it is a context manager. :func:`monograph.shelf.build` builds and changes a shelf.
-    A search returns the same hits as a search of one file with the same documents, with one exception. If there are
-    many clusters of vectors, each shard of a dense search reads only its own clusters, so some hits may differ.
+    With one exception, a search returns the same hits as a search of one file with the same documents. The exception
+    is a search by vector in a shelf with many vectors: each shard chooses which of its own clusters it reads, so some
+    hits may differ.
     """
 
     _file: OpenShelf
@@ -195,7 +196,10 @@ class Shelf(Questions):
         return Listed(sum(answer.count for answer in answers), start, tuple(documents[start : start + limit]))
 
     def chunks(self, name: str) -> list[Chunk]:
-        """Return the chunks of a document in reading order; ``name`` is its id or uri. Raises as :meth:`document`."""
+        """Return the chunks of a document in reading order. ``name`` is the id or uri of the document.
+
+        Raises NotFound if no document has this id or uri, or more than one has it.
+        """
         return only(self._file.shards.all(ShardReader.read_chunks, path_to_text(name)), self.url, name)
 
     def fetch(
@@ -216,7 +220,10 @@ class Shelf(Questions):
         return [by_id[name] for name in wanted_ids if name in by_id]
 
     def brief(self) -> Brief:
-        """Return a brief overview: 0 as the format, the number of documents, and False, because it has no tree."""
+        """Return a brief overview: the number of documents.
+
+        A shelf has no file format of its own and no tree, so ``format`` is 0 and ``has_tree`` is False.
+        """
         return Brief(0, sum(shard.documents for shard in self._file.totals), False)
 
     def stats(self) -> ShelfStats:
@@ -271,7 +278,7 @@ class Shelf(Questions):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            """Raise NotOnShelf for a method that a file has and a shelf lacks."""
+            """Raise NotOnShelf if Monograph has a public attribute of this name; otherwise raise AttributeError."""
             if not name.startswith("_") and hasattr(Monograph, name):
                 hint = f"give a .mono file; in Python: Monograph.open(path).{name}"
                 if name in ("add", "put", "remove", "sync"):
@@ -287,10 +294,11 @@ class Shelf(Questions):
         self._file.close()
 
     def refresh(self) -> int:
-        """Switch to the newest version, and return its number. If it is open already, nothing happens.
+        """Switch to the newest version of the shelf, and return the number of this version.
 
-        Fetched objects that only other versions use are removed from this machine. Searches that are still running in
-        other threads may fail.
+        If the newest version is open already, nothing changes. Otherwise the shelf closes the version that was open
+        before, and removes fetched objects that only other versions use from this machine. Searches that are still
+        running in other threads may then fail.
         """
         newest = latest(self._place.objects)
         if newest is not None and newest.version != self.version:

@@ -36,10 +36,13 @@ PIECE = 8 << 20
 _RETRIES = 5
 _OBJECT_NAME = regex(rf"{OBJECTS}/([0-9a-f]{{64}})\.mono", re.ASCII)
 _FETCH_PREFIX = ".fetching-"
-"""Prefix of temporary folders. A fetched file is written into such a folder, and leaves it once it is verified."""
+"""Prefix of temporary folders. A file is fetched into such a folder, and moved to its own path once its bytes are
+verified."""
 
 _STAGING = "staging"
-"""Name of a subfolder of a storage folder. A new file is written here and synced to disk, then linked to its name."""
+"""Name of a subfolder of a storage folder.
+
+A new file is written in this subfolder and synced to disk. Then a hard link gives the file its name in storage."""
 
 _CONTAINER_SCHEMES = ("abfs", "abfss")
 """Schemes of addresses in which the part before the @ is a container, not a user."""
@@ -144,7 +147,10 @@ class Storage:
             return False
 
     def _put_durably(self, folder: Path, name: str, source: Path | bytes) -> bool:
-        """Put an object into a folder: write a staged file, sync it to disk, and link it to the object's name."""
+        """Put an object into a folder unless the name is taken, and return whether it was put.
+
+        The bytes are written to a staged file and synced to disk. Then a hard link gives the file the object's name.
+        """
         target, staged = folder / name, folder / _STAGING / secrets.token_hex(16)
         if target.exists():
             return False
@@ -370,9 +376,10 @@ class ShelfPlace:
 
 
 def fetch(storage: Storage, name: ObjectName, target: Path) -> None:
-    """Fetch an object into the file ``target``. The file gets its name once its bytes are verified.
+    """Fetch an object, verify its bytes, and only then move it to the path ``target``.
 
-    Raises as :meth:`ShelfPlace.file_of`.
+    Raises ObjectMissing if the object is not in storage, ObjectDamaged if the bytes have another digest, StorageFull if
+    the disk is full, and ShelfUnreachable if the storage does not answer or the folder cannot be written.
     """
     with writing(target):
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -408,9 +415,10 @@ def shelf_place(
     """Return the place of a shelf, and create the shelf's folder on this machine.
 
     ``url`` is the shelf's address. ``home`` is the shelf's folder on this machine; None means a folder in
-    ``~/.cache/monograph`` that is named by a hash of the address. If ``create`` is True and the address is that of a
-    missing folder, that folder is created too. Raises as :func:`storage_at`, and InputError if ``home`` cannot be
-    created.
+    ``~/.cache/monograph`` that is named by a hash of the address. If ``url`` is a folder that does not exist, it is
+    created if ``create`` is True.
+
+    Raises the errors of :func:`storage_at`. Raises InputError if ``home`` cannot be created.
     """
     storage = storage_at(url, create=create)
     name = hashlib.sha256(storage.address.encode()).hexdigest()[:16]

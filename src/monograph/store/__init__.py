@@ -1,1 +1,1 @@
-"""The rows of a .mono file: the only place with SQL."""
+"""Functions that read and write the rows of a .mono file. Nearly all SQL of Monograph is in this package."""

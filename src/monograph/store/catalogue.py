@@ -19,10 +19,11 @@ Rows: TypeAlias = Sequence[tuple[Any, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Counts of one shard, and the last second, since 1970, of the dates of its documents.
+    """Counts of one shard, and the date of its newest document.
 
-    Only dates that come from the documents themselves count, not those of their files. The second is None if there are
-    none.
+    ``words`` is the number of words in all chunks.
+    ``newest`` is the last second of the latest date of a document, in seconds since 1970. Dates that were taken from
+    the time of a file do not count. ``newest`` is None if no document has another date.
     """
 
     documents: int
@@ -33,11 +34,18 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The names of one shard and its counts, or those of all shards if it is loaded from a catalogue.
+    """Names and counts of one shard. If it is loaded from a catalogue: names and counts of all shards.
 
-    ``names`` has (key, signature, code, uses, persons, whether a document is about the name), in order of key. It has
-    the names in use and the names in ``aliases``. ``aliases`` has (short key, full key) for each alias that documents
-    state, in order. ``totals`` has one item for each shard.
+    ``names`` has (key, signature, code, uses, persons, whether a document is about the name), in order of key, for each
+    name in use or in ``aliases``. The first five are columns of the table ``names``:
+
+    - ``signature``: a number that the spellings of one name have in common (:func:`monograph.graph.names.signature`);
+    - ``code``: one bit for the sign of each value of the name's embedding, as bytes; None without an embedding;
+    - ``uses``: number of chunks that mention the name, plus number of documents that are about it;
+    - ``persons``: number of chunks in which the name is that of a person.
+
+    ``aliases`` has (key of the short name, key of the full name) for each short name that a document defines, in order
+    of the keys. ``totals`` has one item for each shard.
     """
 
     names: Rows
@@ -46,7 +54,7 @@ class Share:
 
 
 def load_share(connection: Connection) -> Share:
-    """Return the names and counts of a shard. For a catalogue, return those of all its shards."""
+    """Return the names and counts of a shard. For a catalogue, return the names and counts of all its shards."""
     names_query = """SELECT key, signature, code, uses, persons,
         EXISTS (SELECT 1 FROM subjects AS s WHERE s.name = n.name) FROM names AS n
         WHERE uses > 0 OR name IN (SELECT name FROM aliases UNION SELECT full FROM aliases) ORDER BY key"""
@@ -70,8 +78,9 @@ def load_totals(connection: Connection) -> list[Totals]:
 def store_shares(connection: Connection, shares: Iterable[Share]) -> None:
     """Store the names and counts of all shards in a file that has no names yet: the catalogue.
 
-    ``shares`` are in the order of the shards. The uses of a name are summed over the shards. Its code is that of the
-    first shard that has a code for it. Subjects and aliases are stored without their documents (document row 0).
+    ``shares`` are in the order of the shards. The counts ``uses`` and ``persons`` of a name are summed over the shards.
+    The name's ``code``, the signs of its embedding, is taken from the first shard that has a code for the name. The
+    catalogue has no documents, so 0 is stored as the document row of subjects and aliases.
     """
     connection.execute("CREATE TEMP TABLE shares (shard, key, signature, code, uses, persons, is_subject)")
     connection.execute("CREATE TEMP TABLE stated (key, full)")

@@ -1,4 +1,9 @@
-"""Rows of the tree of summaries: chunks and summaries, in the order of their layers."""
+"""Rows of the tree of summaries (EraRAG): its nodes, its hyperplanes and marks of outdated nodes.
+
+The nodes of layer 0 are the chunks. The nodes of a higher layer are summaries of the layer below. In each layer, nodes
+are ordered by rank, then by key. Successive nodes are grouped into segments (:mod:`monograph.tree.segment`), and each
+segment has one summary.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +24,15 @@ from monograph.values import Quote, SummaryText
 class NodeRow:
     """Row of a node of the tree, which is a chunk or a summary.
 
-    ``layer`` is 0 for chunks. The nodes of a layer are in order of ``rank``, then ``key``. ``parent`` is the row of the
-    summary above the node; None at the top. ``chunk`` is the row of the chunk; None for a summary. A summary also has
-    three other fields: ``gist`` is the memo row of its text, ``vector`` the memo row of its embedding, and ``nearest``
-    the row of the chunk below it whose vector is nearest to its own.
+    ``node`` is the row number. ``layer`` is 0 for chunks. ``rank`` is the node's position in its layer, an integer of
+    63 bits that is computed from the node's vector and key (:func:`monograph.tree.hash.full_rank`). ``key`` is a hash:
+    for a chunk, of its id and text; for a summary, of its children's keys and of the summarizer. ``parent`` is the row
+    of the summary above the node; None if there is no such summary. ``chunk`` is the row of the chunk; None for a
+    summary.
+
+    The other fields are None for a chunk. ``gist`` is the memo row of the summary's text, and ``vector`` is the memo
+    row of the summary's embedding. ``nearest`` is the row of a chunk below the summary, chosen by following the child
+    with the nearest vector: this child, if it is a chunk, or else the child's own ``nearest``.
     """
 
     node: int
@@ -53,7 +63,10 @@ _COLUMNS = "n.node, n.layer, n.rank, n.key, n.parent, n.chunk, n.gist, n.vector,
 
 
 def planes(connection: Connection) -> bytes | None:
-    """Return the hyperplanes of the tree, packed as bytes; None if the file has no tree."""
+    """Return the hyperplanes that order the nodes of the tree, packed as bytes; None if the file has no tree.
+
+    :class:`monograph.tree.hash.Planes` decodes the bytes.
+    """
     return scalar(connection, "SELECT planes FROM trees")
 
 
@@ -63,9 +76,10 @@ def exists(connection: Connection) -> bool:
 
 
 def begin(connection: Connection, planes: bytes) -> None:
-    """Replace the tree by an empty one with these hyperplanes.
+    """Replace the tree by an empty tree with the given hyperplanes, packed as bytes.
 
-    The nodes of all chunks that have a vector are marked as out of date, so that they are made next.
+    All chunks that have a vector are marked as stale (:func:`stale_leaves`). So the next update of the tree makes their
+    nodes.
     """
     clear(connection)
     connection.execute("INSERT INTO trees VALUES (1, ?1, random(), checksum(?1))", (planes,))
@@ -89,29 +103,33 @@ def stale_leaves(connection: Connection) -> list[int]:
 
 
 def stale_segments(connection: Connection, layer: int) -> list[int]:
-    """Return the ranks at which nodes of a layer were added or removed, ascending.
+    """Return the ranks of the nodes that were added to a layer or removed from it, ascending.
 
-    Only changes since the layer was last divided into segments count.
+    Changes before the last division of the layer into segments are left out. Only segments near these ranks can be out
+    of date.
     """
     return column(connection, "SELECT rank FROM uncut WHERE layer = ? ORDER BY rank", layer)
 
 
 def count_stale_segments(connection: Connection) -> int:
-    """Return the number of ranks, over all layers, at which nodes were added or removed.
+    """Return the number of ranks that :func:`stale_segments` returns for all layers together.
 
-    The segments around these ranks must be divided again.
+    It is 0 if all segments are up to date.
     """
     return integer(connection, "SELECT count(*) FROM uncut")
 
 
 def end_cut(connection: Connection) -> None:
-    """Mark the segments of all layers as up to date, and change the version of the tree."""
+    """Record that all layers are divided into segments again, and change the version of the tree.
+
+    Afterwards :func:`stale_segments` returns no ranks.
+    """
     connection.execute("DELETE FROM uncut")
     connection.execute("UPDATE trees SET version = random()")
 
 
 def leaves(connection: Connection, chunks: Sequence[int] | None = None) -> list[Leaf]:
-    """Return the inputs of the nodes of the given chunks, or of all chunks.
+    """Return the given chunks, or all chunks, as :class:`Leaf`.
 
     Chunks that are missing or have no vector are left out.
     """
@@ -133,15 +151,18 @@ def load(connection: Connection, nodes: Iterable[int]) -> dict[int, NodeRow]:
 
 
 def _load_nodes(connection: Connection, condition: str, values: Iterable[int]) -> list[NodeRow]:
-    """Return the nodes ``n`` that meet an SQL condition for one of the values, ``w.value``."""
+    """Return the nodes for which an SQL condition is true with at least one of the values.
+
+    In the condition, ``n`` is the node and ``w.value`` is the value.
+    """
     return [NodeRow(*row) for row in lookup(connection, _COLUMNS, f"nodes AS n WHERE {condition}", values)]
 
 
 def replace_leaves(connection: Connection, gone: Sequence[int], leaves: Sequence[tuple[int, bytes, int]]) -> None:
-    """Delete some nodes of chunks and all summaries above them, and store new nodes of chunks.
+    """Delete nodes of chunks, delete all summaries above these nodes, and store new nodes of chunks.
 
-    ``gone`` are the rows of the nodes to delete. ``leaves`` are the new nodes: (rank, key, chunk row). Afterwards the
-    nodes of all chunks count as up to date.
+    ``gone`` has the rows of the nodes to delete. ``leaves`` has the new nodes: (rank, key, chunk row), as in
+    :class:`NodeRow`. Afterwards :func:`stale_leaves` returns no chunks.
     """
     if gone or leaves:
         # Deletions come first: a chunk that is added may be a deleted one with another row number.
@@ -178,7 +199,8 @@ def nodes(
 ) -> list[tuple[int, bytes, int]]:
     """Return (rank, key, node row) of at most ``most`` nodes of a layer, in order of rank and key.
 
-    Only nodes with low <= rank < high are returned. ``most`` = -1 returns all of them.
+    Only nodes with low <= rank < high are returned. With ``most`` = -1, their number is not limited. For rank and key
+    see :class:`NodeRow`.
     """
     # SQLite's integers cannot hold 2^63, the default of high.
     return connection.execute(
@@ -223,8 +245,8 @@ def memo_of_leaves(connection: Connection) -> dict[int, int]:
 def count_strays(connection: Connection) -> int:
     """Return the number of nodes that refer to a missing row or lack a part.
 
-    These are nodes whose parent is missing, and summaries without a readable text, a vector, a nearest chunk or
-    children.
+    These are nodes whose parent is missing, summaries without a readable text, without a vector or without children,
+    and summaries whose nearest chunk is missing.
     """
     query = """SELECT count(*) FROM nodes AS n WHERE
         (parent IS NOT NULL AND parent NOT IN (SELECT node FROM nodes))
@@ -252,7 +274,10 @@ def children(connection: Connection, nodes: Sequence[int]) -> dict[int, list[Nod
 
 
 def chunks_under(connection: Connection, node: int) -> list[int]:
-    """Return the rows of all chunks below a summary, in the order of the tree."""
+    """Return the rows of all chunks below a summary.
+
+    The order is that of a walk down the tree, in which the children of each node are visited in order of rank and key.
+    """
     query = """WITH RECURSIVE under(node, layer, way) AS (
             SELECT node, layer, '' FROM nodes WHERE node = ?
             UNION ALL SELECT n.node, n.layer, u.way || printf('%019d', n.rank) || hex(n.key)
@@ -271,9 +296,9 @@ def count_under(connection: Connection, node: int) -> int:
 
 
 def beginning(connection: Connection, prefix: str, most: int) -> list[NodeRow]:
-    """Return at most ``most`` summaries whose key begins with some hexadecimal digits, in order of key.
+    """Return the first ``most`` summaries whose key, in hexadecimal digits, begins with ``prefix``, in order of key.
 
-    ``prefix`` are these digits, at most 32.
+    ``prefix`` has at most 32 digits.
     """
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM nodes AS n WHERE layer > 0 AND key BETWEEN ? AND ? ORDER BY key LIMIT ?",  # noqa: S608
@@ -285,9 +310,10 @@ def beginning(connection: Connection, prefix: str, most: int) -> list[NodeRow]:
 def of_vectors(
     connection: Connection, memos: Sequence[int], barred: Collection[int]
 ) -> dict[int, list[tuple[int, bytes]]]:
-    """Return (node row, key) of the summaries that have each vector, by the vector's memo row.
+    """Return the summaries that belong to vectors: {memo row of the vector: [(node row, key) of a summary, …]}.
 
-    Nodes in ``barred`` are left out.
+    Summaries with equal texts have the same vector. A vector without a summary has an empty list. Summaries whose node
+    rows are in ``barred`` are left out.
     """
     rows = lookup(connection, "n.vector, n.node, n.key", "nodes AS n WHERE n.vector = w.value", memos)
     by_memo = group((row, (node, key)) for row, node, key in rows if node not in barred)
@@ -295,7 +321,7 @@ def of_vectors(
 
 
 def disallowed_summaries(connection: Connection, allowed: CompiledFilter) -> set[int]:
-    """Return the rows of the summaries that stand for any chunk that the filter does not allow."""
+    """Return the rows of the summaries above at least one chunk that the filter does not allow."""
     return set(column(connection, filters.disallowed_summaries(allowed), *allowed.parameters))
 
 
@@ -309,7 +335,7 @@ def vectors_of(connection: Connection, nodes: Sequence[int]) -> dict[int, int]:
 def sizes(connection: Connection) -> list[tuple[int, int]]:
     """Return (size, number of segments of this size), in order of size.
 
-    The size of a segment is its number of nodes.
+    A segment is the group of nodes below one summary. Its size is the number of these nodes.
     """
     return connection.execute(
         """SELECT size, count(*) FROM (SELECT count(*) AS size FROM nodes WHERE parent IS NOT NULL GROUP BY parent)

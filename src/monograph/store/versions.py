@@ -21,15 +21,18 @@ from monograph.store.file.rows import column, integer, loaded_object, lookup
 from monograph.values import Chunk, Document, Valid, Version
 
 DAY = 86_400
-"""Most seconds that the clock may be ahead of the last write and of this machine's clock, whichever is later."""
+"""Tolerance for the clock of a file, in seconds.
+
+A write is refused if the file's clock is further ahead than this of both the last write and this machine's clock.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class VersionEnding:
     """How a write transaction ends versions of documents, in a file that keeps previous versions.
 
-    ``moment`` is the second since 1970 in which the present versions end and the next versions begin. ``forgotten``:
-    the previous versions of these documents are deleted, and no new one is stored.
+    ``moment`` is the time at which the current versions end and the next versions begin, in seconds since 1970. If
+    ``forgotten`` is True, the current versions are not kept, and the documents' previous versions are deleted.
     """
 
     moment: int
@@ -39,9 +42,10 @@ class VersionEnding:
 def ending(connection: Connection, clock: Callable[[], float] | None, *, forgotten: bool) -> VersionEnding | None:
     """Return when and how a write transaction ends versions of documents.
 
-    Returns None if there is no clock, because the file then keeps no previous versions. The moments of a file never go
-    back: if the clock is behind the last moment, the second after the last moment is used. Raises InputError if the
-    clock's second is out of range, or more than a day ahead of both the last write and this machine's clock.
+    ``clock`` returns the time in seconds since 1970. It is None for a file that keeps no previous versions; then None
+    is returned. The times that a file stores never go back. So if the clock is behind the latest stored time, the
+    second after the latest stored time is used. Raises InputError if the time of the clock is out of range, or is more
+    than a day ahead of both the latest stored time and this machine's clock.
     """
     if clock is None:
         return None
@@ -59,10 +63,11 @@ def ending(connection: Connection, clock: Callable[[], float] | None, *, forgott
 
 
 def end(connection: Connection, row: documents.DocumentRow, ending: VersionEnding | None) -> None:
-    """Store the version of a document that is about to be replaced or removed; do nothing without an ``VersionEnding``.
+    """Store the current version of a document as a previous version, before the document is replaced or removed.
 
-    If the ending is ``forgotten``, delete all previous versions of the document instead. A version that was valid for
-    less than a second is not stored, because it was not valid at the end of any second.
+    Do nothing if ``ending`` is None. If ``ending.forgotten`` is True, delete all previous versions of the document
+    instead. A version that begins and ends in the same second is not stored, because it was not valid at the end of any
+    second.
     """
     if ending is None:
         return
@@ -150,7 +155,8 @@ def _select_numbers(connection: Connection, condition: str, *values: str | int) 
 def last_change(connection: Connection, second: int) -> int:
     """Return the latest second, not after ``second``, in which a document was added, changed or removed.
 
-    Only changes that the file has recorded count. If there is none, the first possible second is returned.
+    Changes that the file has not recorded are unknown. If no change is recorded, return the first second of year 1, the
+    least time that Python's dates can express.
     """
     query = """SELECT max(coalesce((SELECT max(valid_from) FROM documents WHERE valid_from <= ?1), ?2),
             coalesce((SELECT max(valid_from) FROM versions WHERE valid_from <= ?1), ?2),
@@ -161,7 +167,7 @@ def last_change(connection: Connection, second: int) -> int:
 def listed(connection: Connection, numbers: Iterable[int]) -> list[Version]:
     """Return previous versions without their texts, in the order of the given rows.
 
-    Raises DamagedFile if a version has no valid times.
+    Raises DamagedFile if the times at which a version begins and ends are missing or out of range.
     """
     columns = "v.version, v.id, v.title, v.uri, v.characters, v.valid_from, v.valid_until"
     versions = []
@@ -178,9 +184,10 @@ def listed(connection: Connection, numbers: Iterable[int]) -> list[Version]:
 class PreviousVersion:
     """A previous version of a document, with its chunks in reading order.
 
-    ``given`` has one value for each chunk: the packed vector that the caller supplied, or None if the vector was
-    derived from the text. ``valid`` is the time in which the version was valid. ``dated`` has the date columns of the
-    document.
+    ``document`` has the version's text, and ``sha256`` the hash of all inputs of the document. ``valid`` has the
+    second in which the version began, and the second in which it ended. ``given`` has one value for each chunk: the
+    packed vector that a caller supplied, or None if no caller supplied one. ``dated`` is the date of the document's
+    content, as stored columns.
     """
 
     document: Document
@@ -229,9 +236,9 @@ def load(connection: Connection, numbers: Iterable[int]) -> Iterator[PreviousVer
 
 
 def mark(connection: Connection, versions: Iterable[PreviousVersion]) -> None:
-    """Set the validity and the dates of previous versions on their documents, in a copy of the file that is a snapshot.
+    """Set the validity and the dates of documents to those of previous versions with the same ids.
 
-    The documents are found by id.
+    Use it for a snapshot: a copy of the file in which these documents were stored again from their previous versions.
     """
     connection.executemany(
         """UPDATE documents SET valid_from = ?1, valid_until = ?2, dated = ?3, dated_until = ?4, dated_by = ?5,
@@ -249,8 +256,8 @@ def clear(connection: Connection) -> None:
 def drop_vectors(connection: Connection) -> None:
     """Remove the vectors of the chunks of all previous versions, because the file has another embedder.
 
-    Vectors that callers supplied are removed, too. Checksums of versions cover these vectors. So each version that had
-    the right checksum gets a new one.
+    Vectors that callers supplied are removed, too. The checksum of a version covers its supplied vectors. So a version
+    with supplied vectors gets a new checksum, but only if its old checksum was right: damage must stay visible.
     """
     query = "SELECT DISTINCT version FROM version_chunks JOIN memo ON memo = vector WHERE key = given_key(value)"
     sound = [version for version in column(connection, query) if is_sound(connection, version)]
@@ -265,7 +272,7 @@ def drop_extractions(connection: Connection) -> None:
 
 
 def _compute_checksum(connection: Connection, number: int) -> int:
-    """Compute the content checksum of a previous version. It is the same as the one that its document had."""
+    """Compute the checksum of a previous version's content: the checksum that its document had before."""
     query = f"SELECT {documents.SEALED}, CAST(text AS BLOB) FROM versions WHERE version = ?"  # noqa: S608
     *fields, text = connection.execute(query, (number,)).fetchone()
     chunks_query = f"""SELECT {documents.SEALED_CHUNK} FROM version_chunks AS c LEFT JOIN memo AS m ON m.memo = c.vector
@@ -294,9 +301,10 @@ def wrong(connection: Connection) -> Iterator[tuple[int, str]]:
 
 
 def assign(connection: Connection, number: int, memo_rows: Iterable[tuple[int, int | None, int | None]]) -> None:
-    """Store the memo rows of the vectors and extractions of a previous version's chunks: (ordinal, vector, extraction).
+    """Store the memo rows of the vectors and extractions of the chunks of a previous version.
 
-    None keeps the stored memo row.
+    ``number`` is the row of the version. ``memo_rows`` has for each chunk: (ordinal of the chunk, memo row of its
+    vector, memo row of its extraction). If a memo row is None, the stored one is kept.
     """
     connection.executemany(
         """UPDATE version_chunks SET vector = coalesce(?3, vector), extraction = coalesce(?4, extraction)
@@ -306,7 +314,10 @@ def assign(connection: Connection, number: int, memo_rows: Iterable[tuple[int, i
 
 
 def drop_unsupported(connection: Connection) -> None:
-    """Delete the tree of summaries and all previous versions; set the file to keep neither from now on."""
+    """Delete the tree of summaries and all previous versions from a file, and turn both off in its settings.
+
+    A shelf supports neither. So this is done to a copy of a file that becomes a shard.
+    """
     tree.clear(connection)
     connection.execute("DELETE FROM settings WHERE name = 'summarizer'")
     checksums.drop(connection, "settings/summarizer")

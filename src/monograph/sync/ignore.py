@@ -20,14 +20,17 @@ IGNORE_FILE = ".monographignore"
 MOST_BYTES = 100_000
 """Largest size of an ignore file, in bytes."""
 MOST_PATTERNS = 2_000
-"""Largest number of lines of an ignore file. It is limited because each pattern is compared with every path below."""
+"""Largest number of lines of an ignore file.
+
+The number is limited because each pattern is compared with every path below the folder of the ignore file.
+"""
 _STAR, _FOLDERS = "[^/]*", "(?:/.+)?"
-"""Regular expressions into which pathspec translates ``*``, and ``**`` between two folders."""
+"""pathspec's regular expressions for two wildcards: ``*``, and ``**`` between the names of two folders."""
 _NO_SLASH = "[^/"
 """Beginning of a character class that does not match a slash."""
 _NEGATED_CLASS = regex(r"(?<!\\)\[\^(?!/)")
 _ANYWHERE = "^(?:.+/)?"
-"""Beginning of pathspec's regular expression for a pattern that begins with ``**/``, or has no slash."""
+"""Beginning of pathspec's regular expression for patterns without a slash, and for patterns that begin with ``**/``."""
 _IGNORED_NAME = regex(
     r"\.|~\$"  # hidden; locks of Office
     r"|.*(?:~|\.(?:mono(?:-(?:wal|shm|journal|tree))?|sw[op]|tmp|part|crdownload))$"
@@ -39,12 +42,17 @@ _IGNORED_NAME = regex(
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Rules of the ignore files in a folder and those above it. ``levels`` has (folder, rules), outermost first."""
+    """Rules that apply in a folder: the patterns of its own ignore file and of the ignore files in all folders above.
+
+    ``levels`` has one pair for each ignore file: (folder, patterns). The outermost folder comes first.
+    """
 
     levels: tuple[tuple[str, GitIgnoreSpec], ...] = ()
 
     def at(self, folder: str) -> Rules:
-        """Return these rules with those of the ignore file in a folder added, if there is one.
+        """Return the rules that apply in ``folder``: these rules, and the patterns of the folder's ignore file.
+
+        These rules must be the rules of the folder above. If the folder has no ignore file, they are returned as is.
 
         Raises
         ------
@@ -82,7 +90,8 @@ class Rules:
 def rules_below(root: Path, path: Path, extend: Callable[[Rules, str], Rules] = Rules.at) -> Rules | None:
     """Return the rules for a path below a root. Return None if a sync ignores the path, or a folder above the path.
 
-    ``extend`` is called with rules and a folder. It returns these rules with those of the folder's ignore file added.
+    The rules are those of the ignore files in the root and in every folder between the root and the path.
+    ``extend(rules, folder)`` returns ``rules`` and, in addition, the patterns of the ignore file in ``folder``.
     """
     rules, folder = Rules(), root
     for name in path.relative_to(root).parts:
@@ -106,12 +115,12 @@ def compiled(lines: Iterable[str]) -> GitIgnoreSpec:
 
 
 def without_backtracking(expression: str) -> str:
-    """Rewrite a pattern's regular expression: each ``*`` and ``**`` but the last ends at its first possible match.
+    """Rewrite the regular expression of an ignore pattern so that it matches the same names without backtracking.
 
-    The result matches the same names. If the rest of a pattern does not match after the first possible end of a
-    wildcard, it does not match after a later end either, because the last wildcard of a folder name, or of the whole
-    pattern, matches any text in between. So no position is tried twice, and a name that does not match is rejected
-    without trying all combinations. A negated class (``[!a]``) does not match a slash, as in Git.
+    Every ``*`` except the last one in a folder's name, and every ``**`` except the last one in the pattern, becomes an
+    atomic group. It matches as little text as possible, and is never extended later. Extending it could not help: the
+    last wildcard, which is not atomic, can match any text in between. So a name that does not match is rejected without
+    trying all combinations of lengths. A negated class (``[!a]``) does not match a slash, as in Git.
     """
     expression = _NEGATED_CLASS.sub(_NO_SLASH, expression)
     head, *pieces = expression.split(_STAR)

@@ -38,22 +38,25 @@ def make_plan(
     prune: bool = False,
     follow_links: bool | None = None,
 ) -> Plan:
-    """Compare files on disk with the stored files. Return a plan with the changes in order of uri, and without a cost.
+    """Compare files on disk with the stored files. Return the plan of changes, in order of uri.
+
+    The cost of the plan is not computed: ``Plan.cost`` is None.
 
     Parameters
     ----------
     paths:
         Files and folders to sync. In folders, these are skipped: hidden files, files of systems and editors, .mono
         files, and files that match .monographignore. Links to folders within a root are followed, but each folder is
-        entered once. If the path of a known root no longer exists, and a folder here has at least half of its files,
-        that folder is taken for the moved root.
+        entered once. A path may be a moved root: the old path of the root no longer exists, and at least half of the
+        root's files are at the new path, unchanged.
     verify:
         Compare SHA-256 even if size and time of change are unchanged.
     prune:
-        Remove the documents of a folder even if the folder is now empty. Without ``prune``, an empty folder is a
-        problem and its documents stay, because an unmounted disk looks the same.
+        If one of ``paths`` has stored files, but now contains no file, remove its documents. Without ``prune``, this is
+        a problem and the documents stay, because an unmounted disk looks the same.
     follow_links:
-        Whether to follow links that lead out of a root. None uses the root's stored setting; for a new root that is no.
+        Whether to follow links that lead out of a root. If None, the stored setting of the root decides; for a new
+        root, such links are not followed.
 
     Raises
     ------
@@ -78,8 +81,8 @@ def make_plan(
 def plan_paths(database: Database, folder: Path, paths: Sequence[Path]) -> Plan:
     """Compare only some paths in a synced folder with the stored files, and return the changes as a plan.
 
-    ``folder`` and ``paths`` are absolute; each path is ``folder`` itself or below it. A stored file at or below one of
-    the paths that no longer exists gets a change of kind ``gone``.
+    ``folder`` and ``paths`` are absolute. Each path is ``folder`` itself, or a file or folder below it; it need not
+    exist. If a stored file at or below a path no longer exists, the plan has a change of kind ``gone`` for this file.
     """
     draft = _PlanDraft()
     unread = _load_unread(database)
@@ -109,7 +112,11 @@ def plan_paths(database: Database, folder: Path, paths: Sequence[Path]) -> Plan:
 
 @dataclass(slots=True)
 class _PlanDraft:
-    """A plan that is being built. ``changes`` are by uri, ``roots`` by name; ``seen`` has the uris of scanned paths."""
+    """A plan that is being built.
+
+    The keys of ``changes`` are uris, and the keys of ``roots`` are names of roots. ``seen`` has the uris of the paths
+    that were scanned completely.
+    """
 
     changes: dict[str, Change] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
@@ -118,7 +125,11 @@ class _PlanDraft:
     seen: list[str] = field(default_factory=list)
 
     def include(self, seen: _SeenPath) -> None:
-        """Add what the scan of a path found: its roots, the move of its root if there was one, and problems."""
+        """Add the roots and problems that the scan of a path found.
+
+        The roots are the root that contains the path, and the known roots below that root. If the path turned out to be
+        a moved root, its move is added, too.
+        """
         self.roots[seen.found.root.name] = seen.found.root
         for inner in seen.found.others:
             if seen.found.root.holds(inner.place):
@@ -140,7 +151,10 @@ class _PlanDraft:
 
 
 def _scan_path(database: Database, path: str, named: Mapping[str, Root], follow_links: bool | None) -> _SeenPath:
-    """Return the files at a path, and its root. ``named`` has the new roots of the same plan, by name."""
+    """Return the files at or below a path, and the root that contains the path.
+
+    ``named`` has the roots that the plan has so far, by name; some of them may be new.
+    """
     others = tuple(named.values())
     found_root = roots.find(database, path, (), others)
     follow = found_root.root.follow_links if follow_links is None else follow_links
@@ -166,7 +180,7 @@ class _SeenPath:
     def known(self, database: Database) -> dict[str, tuple[int, int]]:
         """Return {uri: (size in bytes, time of change in ns)} of the stored files at or below the path.
 
-        Files of other roots that are below the path are included.
+        If another root lies below the path, its files are included.
         """
         within = [root for root in self.found.others if is_under(root.place, [self.path])]
         with database.read() as connection:
@@ -180,7 +194,7 @@ class _SeenPath:
         return owner_of((self.found.root, *self.found.others), path) or self.found.root
 
     def uri(self, path: str) -> str:
-        """Return the uri of a path; the path itself if it is in no known root, as the target of a link can be."""
+        """Return the uri of a path. If no known root contains the path, return the path itself."""
         owner = owner_of((self.found.root, *self.found.others), path)
         return path if owner is None else owner.uri(path)
 
@@ -196,7 +210,10 @@ class _SeenPath:
 
 
 def _load_unread(database: Database) -> dict[str, tuple[int, int]]:
-    """Return {uri: (size, time of change)} of files that could not be read because a module is still missing."""
+    """Return {uri: (size, time of change)} of files that could not be read because a Python module is missing.
+
+    Files whose module has been installed since then are left out.
+    """
     with database.read() as connection:
         waiting = [failure for failure in sources.failures(connection) if failure.problem.needs]
     absent = {needs for needs in {failure.problem.needs for failure in waiting} if not is_installed(needs)}
@@ -213,7 +230,8 @@ def _compare(
 ) -> dict[str, Change]:
     """Compare the files found at a path with the stored files. Return {uri: change}.
 
-    The result has a change for each file that was found, and one of kind ``gone`` for each stored file that was not.
+    The result has a change for each file that was found, which may be of kind ``same``. A stored file that was not
+    found gets a change of kind ``gone``. If it is in a folder that could not be read, it gets no change.
 
     Parameters
     ----------
@@ -222,8 +240,8 @@ def _compare(
     stored_states:
         {uri: (size, time of change)} of the stored files. Files that were found are removed from this dict.
     unread:
-        Files that failed for a missing module: see :func:`_load_unread`. Those that are unchanged get the kind
-        ``same``, so that they are reported only once.
+        Files that failed for a missing module: see :func:`_load_unread`. If such a file is unchanged, its change has
+        the kind ``same``, so that the failure is reported only once.
     verify:
         Compare SHA-256 even if size and time of change are unchanged.
     """
@@ -263,9 +281,11 @@ def _compare(
 class _FolderWalk:
     """A walk through folders that enters each real folder once, even if several links lead to it.
 
-    ``unseen`` has the paths that could not be read; stored files at or below them count as unchanged. ``out`` has the
-    (link, target) of each link that leads out of the root and is not followed. ``entered`` has the (device, inode) of
-    each folder that was entered, ``home`` is the real path of the root. All paths are absolute, also in ``problems``.
+    - ``problems``: problems that the walk found. Each has an absolute path in the place of a uri.
+    - ``unseen``: absolute paths that could not be read. Stored files at or below these paths count as unchanged.
+    - ``entered``: (device, inode) of each folder that was entered.
+    - ``out``: (link, target) of each link that leads out of the root and is not followed, as absolute paths.
+    - ``home``: real path of the root.
     """
 
     root: Root
@@ -279,7 +299,7 @@ class _FolderWalk:
         self.home = os.path.realpath(text_to_path(self.root.place))
 
     def all(self, root: Path) -> list[FileState]:
-        """Return all files at or below a path, in order of name.
+        """Return all files at or below a path that are not ignored, in order of name.
 
         Raises
         ------
@@ -334,16 +354,19 @@ class _FolderWalk:
             waiting.extend((subfolder, rules) for subfolder in reversed(folders))
 
     def leads_outside(self, path: str) -> bool:
-        """Return whether a path leads out of the root through a link that is not followed. If so, add it to ``out``."""
+        """Return whether a link that is not followed makes a path lead out of the root.
+
+        If so, add (path, target) to ``out``. If links are followed, return False.
+        """
         real = None if self.root.follow_links else path_outside(path, self.home)
         if real is not None:
             self.out.append((path_to_text(path), path_to_text(real)))
         return real is not None
 
     def rules_of(self, rules: Rules, folder: str) -> Rules:
-        """Return ``rules`` with those of the ignore file in a folder added.
+        """Return the rules that apply in a folder: ``rules``, and the patterns of the folder's ignore file.
 
-        If the ignore file cannot be read, add a problem, and return ``rules`` unchanged.
+        If the ignore file cannot be used, add a problem, and return ``rules`` unchanged.
         """
         try:
             return rules.at(folder)
@@ -353,7 +376,7 @@ class _FolderWalk:
             return rules
 
     def _enter(self, entry: os.DirEntry[str]) -> list[str]:
-        """Return a folder's path in a list of one; an empty list if it was entered before or leads out of the root."""
+        """Return [path] for a folder to enter; [] if the folder was entered before or leads out of the root."""
         if entry.is_symlink() and self.leads_outside(entry.path):
             return []
         state = entry.stat()

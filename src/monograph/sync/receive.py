@@ -16,15 +16,15 @@ from monograph.sync.ignore import rules_below
 from monograph.values import Root, arguments
 
 LONGEST_NAME = 200
-"""Most bytes of a file's name."""
+"""Largest length of a file's name, in bytes."""
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class IncomingFile:
-    """A file that is being received, under a temporary name that syncs ignore.
+    """A file that is being received. Until it is complete, it has a temporary name, and a sync ignores it.
 
-    It is a context manager. At the end of its block the file is deleted, unless :meth:`keep` was called.
+    Use it in a ``with`` statement. The file is deleted at the end of the statement, unless :meth:`keep` was called.
 
     Parameters
     ----------
@@ -145,7 +145,11 @@ def _make_write_error(path: Path, error: OSError) -> Exception:
 
 
 def _resolve_folder(root: Root, below: str) -> Path:
-    """Return the path of the folder ``below`` a root. Raises InputError if it is invalid, missing or outside."""
+    """Return the absolute path of a folder, given its path relative to the root: ``below``.
+
+    An empty ``below`` is the root itself. Raises InputError if ``below`` is no valid relative path, if the folder does
+    not exist, or if a link leads out of the root and the root's links are not followed.
+    """
     root_path = text_to_path(root.place)
     parts = arguments.text(below, "the folder").split("/") if below else []
     if any(not part or part in (".", "..") or "\0" in part or "\\" in part for part in parts):

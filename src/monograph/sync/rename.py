@@ -19,10 +19,10 @@ from monograph.values import Plan
 
 
 def same_vectors(database: Database, embedder: str, plan: Plan) -> dict[bytes, int]:
-    """Return {new memo key: memo row of the present vector} for the chunks of the renamed files in a plan.
+    """Return {memo key under the new name: memo row of the stored vector} for the chunks of renamed files.
 
-    A file counts as renamed if it is gone, and a new file of the plan has the same bytes. Chunks without a stored
-    vector are left out. ``embedder`` is the key of the embedder.
+    A file counts as renamed if its change in the plan is ``gone``, and a ``new`` file of the plan has the same bytes.
+    Chunks without a stored vector are left out. ``embedder`` is the key of the embedder.
     """
     sizes = {change.size for change in plan.of("gone")}
     roots = {root.name: root for root in plan.roots}
@@ -45,9 +45,10 @@ def same_vectors(database: Database, embedder: str, plan: Plan) -> dict[bytes, i
 
 
 def _pair_keys(connection: Connection, embedder: str, old: str, new: str) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the memo keys (under the new name, under the old name) of the vectors of a renamed file's chunks.
+    """Yield, for each chunk of a renamed file, the memo keys of its vector: (under the new name, under the old name).
 
-    Documents whose title is not the file's name are left out: their keys stay the same.
+    ``old`` and ``new`` are the uris of the file. Documents that have a title of their own are left out, because the
+    memo keys of their vectors do not depend on the file's name.
     """
     before, after = PurePosixPath(old).stem, PurePosixPath(new).stem
     source = sources.rows(connection, [old]).get(old)

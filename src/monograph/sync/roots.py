@@ -38,7 +38,8 @@ def find(database: Database, path: str, files: Sequence[tuple[str, int, int]], n
     """Return the root of an absolute path to sync: a known root, a root that was moved to this path, or a new one.
 
     Each item of ``files`` is a file at or below the path: (absolute path, size in bytes, time of change in nanoseconds
-    since 1970). They show whether a root was moved here. ``named`` has the new roots of the same plan.
+    since 1970). The files show whether the path is a moved root; without files, no root counts as moved. ``named`` has
+    the roots of the plan that is being made, because some of them may not be stored yet.
     """
     with database.read() as connection:
         known_roots = [*sources.roots(connection), *named]
@@ -58,7 +59,8 @@ def _find_moved(
 ) -> Root | None:
     """Return the known root that was moved to a path; None if there is none, or if several are equally likely.
 
-    A root was moved if its old path no longer exists, and at least the share ALIKE of its files is here, unchanged.
+    A root counts as moved if its old path no longer exists, and at least the share ALIKE of its files is at or below
+    the new path, unchanged. The root with the highest share is returned.
     """
     missing = [root for root in known_roots if not os.path.lexists(text_to_path(root.place))]
     states = {name: (size, modified_ns) for name, size, modified_ns in files} if missing else {}
@@ -122,11 +124,16 @@ def move(database: Database, name: str, path: str | os.PathLike[str]) -> Move:
 
 
 def remember(database: Database, plan: Plan, problems: Sequence[Problem], describer: str = "") -> None:
-    """Store the failures of an applied plan, the time of the sync of its roots, and the key of the describer.
+    """Store the failures of an applied plan. For each root that was scanned completely, store the time of the sync.
 
-    ``problems`` are those of the plan and of reading. Earlier failures of files that were not read again stay stored,
-    unless the file is gone. If a file failed because a module is missing, its size and time of change are stored too:
-    until they change, or the module is installed, the file is not read again.
+    ``problems`` are the problems of the plan, and those that occurred while its files were read. Each becomes a
+    failure. An earlier failure of a file that was not read again stays stored, unless the file is gone.
+
+    If a file failed because a Python module is missing, the file's size and time of change are stored, too. The file is
+    not read again until its size or time changes, or the module is installed.
+
+    ``describer`` is the key of the model that described pictures; it is stored for each root that was scanned
+    completely. If it is empty, the stored key stays.
     """
     changes = {change.uri: change for change in plan.changes}
     with database.read() as connection:
@@ -155,7 +162,10 @@ def is_under(uri: str, folders: Iterable[str]) -> bool:
 
 
 def _make_failure(problem: Problem, changes: Mapping[str, Change], known_roots: Sequence[Root]) -> Failure:
-    """Return a problem with its file and root. The problem's uri may name a part or a line of the file."""
+    """Return the failure of a problem: the problem, its file and the root of the file.
+
+    The uri of the problem may name a part of the file, such as a file in an archive, or a line of the file.
+    """
     for file in (problem.uri, problem.uri.split(INSIDE)[0], problem.uri.rpartition(":")[0]):
         if file in changes:
             return Failure(file, changes[file].root, problem)

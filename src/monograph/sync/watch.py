@@ -122,7 +122,7 @@ def _apply_plan(database: Database, apply: Callable[[Plan], Report], plan: Plan)
 
 
 def _load_hashes(database: Database, plan: Plan, kind: ChangeKind) -> dict[bytes, str]:
-    """Return {SHA-256 of a stored file's bytes: its uri} for the stored files with a change of this kind in a plan."""
+    """Return {SHA-256: uri} of the stored files that have a change of kind ``kind`` in a plan."""
     with database.read() as connection:
         stored = [sources.find(connection, change.uri) for change in plan.of(kind)]
     return {source.sha256: source.uri for source in stored if source is not None}

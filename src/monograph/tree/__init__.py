@@ -1,1 +1,1 @@
-"""The tree of summaries: codes of vectors, segments of layers, and the building of layers."""
+"""The tree of summaries: hyperplanes that order vectors, segments of similar nodes, and building of the layers."""

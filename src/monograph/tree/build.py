@@ -1,9 +1,12 @@
-"""Building the tree layer by layer: segments that a change touches, and the summaries to make.
+"""Building and updating of the tree, layer by layer.
 
-A change of the tree is first made in memory, as a draft, layer by layer. At the end the draft is stored in one
-transaction. Between two layers, the caller makes the missing summaries. :func:`cut`, :func:`texts`, :func:`add_layer`
-and :func:`store_draft` raise TreeOvertaken if another writer has changed the tree since the draft was begun, or has
-deleted a summary that the draft needs.
+A change of the tree is first made in memory, as a draft, from the lowest layer up. In each layer, :func:`cut` divides
+the nodes into segments: groups of successive nodes that get one summary each. It returns only the segments whose
+summary is missing. The caller makes these summaries from :func:`texts`, and :func:`add_layer` adds them to the draft as
+the next layer. After the highest layer, :func:`store_draft` stores the draft in one transaction.
+
+These four functions raise TreeChanged if another writer has changed the tree since the draft was begun, or has deleted
+a summary that the draft needs.
 """
 
 from __future__ import annotations
@@ -30,8 +33,10 @@ from monograph.tree.segment import Bounds, NodeList, NodeOrder, Segment, TreeNod
 from monograph.values import Float32, content_hash
 
 MANY = 16
-"""If a layer has fewer nodes than this number for each changed rank, all its nodes are read; otherwise only nodes near
-the changes are read."""
+"""Least number of nodes per change at which a layer is read only near the changes.
+
+A change is an added or removed node. A layer with fewer nodes per change is read completely.
+"""
 _COMPARED_AT_ONCE = 1_024
 """Number of segments whose nodes' vectors are loaded at a time."""
 
@@ -42,10 +47,11 @@ class TreeChanged(BusyFile):
 
 @dataclass(frozen=True, slots=True)
 class TreeRecipe:
-    """Settings on which a tree depends, in addition to its chunks and planes.
+    """Settings that determine a tree, together with its chunks and its hyperplanes.
 
-    ``summarizer`` is the key of the model. ``max_tokens`` is the most tokens of a summary. ``bounds`` are the bounds of
-    the size of a segment. ``layers`` is the most layers of summaries.
+    ``summarizer`` is the key of the summarizer. ``max_tokens`` is the maximum number of tokens of a summary. ``bounds``
+    are the least and the greatest number of nodes in a segment. ``layers`` is the maximum number of layers of
+    summaries.
     """
 
     summarizer: str
@@ -54,9 +60,10 @@ class TreeRecipe:
     layers: int
 
     def key(self, children: Sequence[bytes]) -> bytes:
-        """Return the key of the summary of some nodes: a hash of KEY_BYTES bytes.
+        """Return the key of the summary of a segment: a hash of KEY_BYTES bytes.
 
-        ``children`` are the keys of these nodes, in order.
+        ``children`` are the keys of the segment's nodes, in order of the nodes. The hash also depends on the summarizer
+        and on ``max_tokens``.
         """
         names = [key.hex() for key in children]
         return content_hash("segment", self.summarizer, self.max_tokens, names)[:KEY_BYTES]
@@ -85,8 +92,8 @@ class MemoPlace:
 class MadeSummary:
     """The summary of a segment.
 
-    ``cut`` is the segment and ``text`` the text of the summary. ``gist`` is the memo row of the text, ``vector`` that
-    of its embedding.
+    ``cut`` is the segment. ``text`` is the text of the summary, and ``gist`` is the place of this text in the memo.
+    ``vector`` is the place of the text's embedding in the memo.
     """
 
     cut: SegmentToSummarize
@@ -99,9 +106,12 @@ class MadeSummary:
 class _DraftNode:
     """A node in a draft.
 
-    ``node.row`` is negative until the node is stored. ``made`` is the summary; for a chunk, it has the chunk's text and
-    vector. ``nearest`` is the row of the chunk that is nearest to the node among those under it; for a chunk, its own
-    row.
+    ``node.row`` is a temporary, negative number, because the node is not stored yet.
+
+    For a summary, ``made`` is the summary. ``nearest`` is the row of a chunk under the summary, chosen as for
+    :class:`monograph.store.tree.NodeRow`.
+
+    For a chunk, ``made`` has the text and the vector of the chunk, and ``nearest`` is the row of the chunk itself.
     """
 
     node: TreeNode
@@ -113,12 +123,13 @@ class _DraftNode:
 class TreeDraft:
     """A change of the tree in memory that is not stored yet.
 
-    ``version`` is the version of the stored tree when the draft was begun.
-    With ``rebuild``, every segment is checked, and only those summaries are kept that the same recipe would make.
-    ``planes`` are the new planes, if the draft replaces the whole tree; None if it changes the stored tree.
-    ``fresh`` has the new nodes of each layer. Layer 0, the chunks, has new nodes only if there are new planes.
-    ``gone`` has the stored nodes to remove from each layer: {row: rank}. Nodes of layer 0 are never removed here.
-    ``top`` is the highest layer of the new tree; None until it is known.
+    - ``version``: version of the stored tree when the draft was begun.
+    - ``rebuild``: whether to check every segment of chunks, even if no chunk changed. Its summary is then kept only if
+      the recipe gives it the same key (:meth:`TreeRecipe.key`).
+    - ``planes``: new hyperplanes if the draft replaces the whole tree; None if the draft changes the stored tree.
+    - ``fresh``: new nodes of each layer. Layer 0, the chunks, has new nodes only if ``planes`` is set.
+    - ``gone``: stored nodes to remove from each layer, as {row: rank}. A draft removes no nodes of layer 0.
+    - ``top``: highest layer of the new tree; None until :func:`cut` has reached it.
     """
 
     version: int
@@ -130,10 +141,9 @@ class TreeDraft:
 
     @property
     def layer(self) -> int:
-        """The highest layer in the draft.
+        """Number of the highest layer in the draft; 0 for the chunks.
 
-        It is the next layer to divide into segments. If that is done, the next step is to add the summaries of these
-        segments.
+        :func:`cut` divides this layer into segments. :func:`add_layer` then adds the layer above it.
         """
         return len(self.fresh) - 1
 
@@ -141,7 +151,7 @@ class TreeDraft:
 class _DraftOrder:
     """Nodes of a stored layer with the changes of a draft: see :class:`monograph.tree.segment.NodeOrder`.
 
-    ``fresh`` are the added nodes, and ``removed`` the rows of the removed nodes.
+    ``fresh`` are the nodes that the draft adds. The keys of ``removed`` are the rows of the nodes that it removes.
     """
 
     def __init__(
@@ -162,9 +172,10 @@ class _DraftOrder:
 
 
 def place_all_leaves(connection: Connection, draft: TreeDraft, planes: Planes, leaves: Sequence[store.Leaf]) -> None:
-    """Put all chunks into the lowest layer of a draft, in the order that new planes give them.
+    """Begin a draft that replaces the whole tree: put a node for each chunk into layer 0.
 
-    ``leaves`` has the data of the chunks. Chunks without a vector of the planes' dimension are left out.
+    ``planes`` are the new hyperplanes, from which the ranks of the nodes are computed. ``leaves`` has the texts and
+    vectors of all chunks. A chunk is left out if it has no vector of the planes' dimension.
     """
     draft.planes = planes
     by_chunk = {leaf.chunk: leaf for leaf in leaves}
@@ -175,10 +186,11 @@ def place_all_leaves(connection: Connection, draft: TreeDraft, planes: Planes, l
 
 
 def cut(connection: Connection, recipe: TreeRecipe, draft: TreeDraft) -> list[SegmentToSummarize] | None:
-    """Return the segments of the draft's highest layer that need a summary.
+    """Divide the draft's highest layer into segments, and return the segments that have no stored summary.
 
-    Return None if this layer is the highest of the tree. Stored summaries of segments that no longer exist are added to
-    ``draft.gone``. Raises TreeOvertaken.
+    Return None if the tree ends with this layer, because it has at most one node or is layer ``recipe.layers``.
+    ``draft.top`` is then set. Otherwise, stored summaries of segments that no longer exist are added to ``draft.gone``.
+    Raises TreeChanged if another writer has changed the tree.
     """
     _require_unchanged(connection, draft)
     layer = draft.layer
@@ -219,9 +231,9 @@ def cut(connection: Connection, recipe: TreeRecipe, draft: TreeDraft) -> list[Se
 
 
 def texts(connection: Connection, draft: TreeDraft, cuts: Sequence[SegmentToSummarize]) -> list[tuple[str, ...]]:
-    """Return, for each segment, the texts of its nodes, in order. The caller summarizes them.
+    """Return the texts to summarize: for each segment, the texts of its nodes, in order of the nodes.
 
-    Raises TreeOvertaken, and DamagedFile as :func:`node_texts`.
+    Raises TreeChanged if another writer has changed the tree, and DamagedFile if a stored summary cannot be decoded.
     """
     _require_unchanged(connection, draft)
     rows = store.load(connection, [node.row for segment in cuts for node in segment.nodes if node.row > 0])
@@ -231,9 +243,9 @@ def texts(connection: Connection, draft: TreeDraft, cuts: Sequence[SegmentToSumm
 
 
 def node_texts(connection: Connection, rows: Collection[store.NodeRow]) -> dict[int, str]:
-    """Return the texts of chunks and summaries, by the row of the node.
+    """Return the texts of stored nodes, chunks and summaries, by the row number of the node.
 
-    ``rows`` are rows of the tree. Raises DamagedFile if a summary cannot be decoded.
+    Raises DamagedFile if a summary cannot be decoded.
     """
     nodes = {row.chunk: row.node for row in rows if row.chunk is not None}
     titled = stored_chunks.titled_texts(connection, nodes)
@@ -244,13 +256,13 @@ def node_texts(connection: Connection, rows: Collection[store.NodeRow]) -> dict[
 
 
 def _require_unchanged(connection: Connection, draft: TreeDraft) -> None:
-    """Raise TreeOvertaken if the stored tree has changed since the draft was begun, unless the draft replaces it."""
+    """Raise TreeChanged if the stored tree has changed since the draft was begun, unless the draft replaces it."""
     if draft.planes is None and (store.version(connection) != draft.version or store.stale_leaves(connection)):
         raise _overtaken_error(connection)
 
 
 def _require_stored(connection: Connection, summaries: Iterable[MadeSummary]) -> None:
-    """Raise TreeOvertaken if the text or the vector of a summary was deleted from the memo."""
+    """Raise TreeChanged if the text or the vector of a summary was deleted from the memo."""
     for kind, rows_by_key in (
         (memo.SUMMARY, {summary.gist.key: summary.gist.row for summary in summaries}),
         (memo.VECTOR, {summary.vector.key: summary.vector.row for summary in summaries}),
@@ -264,10 +276,11 @@ def _overtaken_error(connection: Connection) -> TreeChanged:
 
 
 def add_layer(connection: Connection, draft: TreeDraft, planes: Planes, made: Sequence[MadeSummary]) -> None:
-    """Add the summaries of the draft's highest layer to the draft. They become its next layer.
+    """Add a layer of new summaries to the draft, above its highest layer.
 
-    Raises TreeOvertaken. Raises DamagedFile if the vector of a summary has the wrong dimension, or a stored node has no
-    vector.
+    ``made`` are the summaries of the segments that :func:`cut` returned. ``planes`` are the hyperplanes of the tree.
+    Raises TreeChanged if another writer has changed the tree, or deleted one of the summaries from the memo. Raises
+    DamagedFile if a summary's vector does not have the dimension of ``planes``, or if a stored node has no vector.
     """
     _require_unchanged(connection, draft)
     _require_stored(connection, made)
@@ -293,7 +306,12 @@ def add_layer(connection: Connection, draft: TreeDraft, planes: Planes, made: Se
 def _make_finder(
     connection: Connection, draft: TreeDraft, dimension: int, nodes: Sequence[TreeNode]
 ) -> Callable[[Segment, Float32], int]:
-    """Return a function of a segment and its summary's vector that returns the row of the nearest node's chunk."""
+    """Return a function that finds the chunk to show for a summary.
+
+    The function gets a segment and the vector of its summary, and chooses the node of the segment with the nearest
+    vector. If this node is a chunk, it returns the row of the chunk. If the node is a summary, it returns the row of
+    the chunk that was found for that summary. ``nodes`` are the nodes of all segments to ask for.
+    """
     draft_nodes = {draft_node.node.row: draft_node for draft_node in draft.fresh[draft.layer]}
     rows = store.load(connection, [node.row for node in nodes if node.row > 0])
     chunk_rows = {node: row.chunk for node, row in rows.items() if row.chunk is not None}
@@ -328,7 +346,7 @@ def _map_by_row(loaded: tuple[npt.NDArray[np.int64], Float32]) -> dict[int, Floa
 def store_draft(connection: Connection, draft: TreeDraft) -> None:
     """Store a draft: remove the old nodes, add the new nodes, and mark all segments as up to date.
 
-    If TreeOvertaken is raised, the caller must roll back the transaction.
+    If TreeChanged is raised, the caller must roll back the transaction.
     """
     _require_unchanged(connection, draft)
     _require_stored(connection, [draft_node.made for layer in draft.fresh[1:] for draft_node in layer])
@@ -347,9 +365,9 @@ def store_draft(connection: Connection, draft: TreeDraft) -> None:
 
 
 def _replace_leaves(connection: Connection, draft: TreeDraft, planes: Planes) -> dict[int, int]:
-    """Replace the stored tree by the lowest layer of a draft with new planes.
+    """Delete the stored tree, and store layer 0 of a draft that replaces the whole tree.
 
-    Return the stored row of each of its nodes, by the node's row in the draft.
+    Return {temporary row of a node in the draft: row of the stored node}. ``planes`` are the new hyperplanes.
     """
     memos_by_chunk = {draft_node.nearest: draft_node.made.vector.row for draft_node in draft.fresh[0]}
     store.begin(connection, planes.to_bytes())

@@ -1,10 +1,16 @@
-"""Hyperplanes of the tree, random or learned, and the codes of vectors that order the nodes of a layer.
+"""Hash codes of vectors by hyperplanes. A layer of the tree is ordered by them, so that similar nodes are neighbours.
 
-EraRAG hashes with random planes. Learned planes divide a file's own vectors in halves. The first planes are the nodes
-of a binary tree: each plane lies between two halves of the vectors that reach its node (2-means, cut at the median).
-The other planes are at right angles to the principal directions of all vectors. Codes are exact, because vectors and
-planes are rounded to integers before they are multiplied: a vector has the same code on every machine and in every
-batch.
+A code has one bit for each hyperplane: the side of the plane on which the vector lies. EraRAG hashes with random
+planes. Learned planes divide the vectors of a file in halves instead:
+
+- The first planes form a binary tree of planes. The root divides all vectors; each other plane divides one of the two
+  halves that the plane above it has made. A plane is at right angles to the line between the means of its two halves
+  (2-means), and lies at the median, so that the halves are equal in size.
+- Each of the other planes divides all vectors. It is at right angles to one of their principal directions, and lies at
+  the median, too.
+
+Vectors and planes are rounded to integers before they are multiplied, so the products are exact. A vector therefore has
+the same code on every machine and in every batch.
 """
 
 from __future__ import annotations
@@ -24,12 +30,12 @@ Int64: TypeAlias = npt.NDArray[np.int64]
 Float64: TypeAlias = npt.NDArray[np.float64]
 
 PLANES = 20
-"""Number of bits of a code, as in EraRAG. Each bit is the side of one plane on which the vector lies."""
+"""Number of bits of a code, as in EraRAG: one for each hyperplane with which a vector is compared."""
 LEARNED_AT = (64, 512, 4_096)
-"""Numbers of chunks at which planes are learned and the tree is rebuilt. After the last of them the planes stay the
-same.
+"""Numbers of chunks at which planes are learned and the tree is rebuilt.
 
-A rebuild at these sizes costs little compared with the later growth of the tree.
+Planes that were learned from 4,096 chunks or more stay the same. Rebuilds at these sizes cost little compared with the
+later growth of the tree.
 """
 _DEPTH = 8
 _LEAST = 32
@@ -43,14 +49,17 @@ _MAGIC = b"PLN1"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Planes:
-    """The hyperplanes of a file's tree. A vector is above a plane if their product is greater than the plane's cut.
+    """The hyperplanes of a file's tree.
 
-    ``tree``, int16 (2 ** depth - 1, dimension), are the planes of a binary tree, and ``tree_cuts``, int64 (2 ** depth -
-    1,), their cuts. Plane 0 divides all vectors. Plane 2 i + 1 divides the vectors below plane i, and plane 2 i + 2
-    those above it.
-    ``flat``, int16 (PLANES - depth, dimension), are the other planes, each of which divides all vectors, and
-    ``flat_cuts``, int64 (PLANES - depth,), their cuts.
-    ``learned_from`` is the number of vectors from which the planes were learned; 0 for random planes.
+    A plane is a direction and a threshold, its cut. A vector is above the plane if the dot product of the vector and
+    the direction is greater than the cut; otherwise the vector is below the plane.
+
+    - ``tree``: directions of the planes that form a binary tree, int16 (2 ** depth - 1, dimension). Plane 0 divides all
+      vectors. Plane 2 i + 1 divides the vectors below plane i, and plane 2 i + 2 the vectors above plane i.
+    - ``tree_cuts``: cuts of these planes, int64 (2 ** depth - 1,).
+    - ``flat``: directions of the other planes, int16 (PLANES - depth, dimension). Each divides all vectors.
+    - ``flat_cuts``: cuts of the other planes, int64 (PLANES - depth,).
+    - ``learned_from``: number of vectors from which the planes were learned; 0 for random planes.
     """
 
     tree: Int16
@@ -124,7 +133,11 @@ def learn(vectors: Float32) -> Planes:
 
 
 def _find_direction(vectors: Float64) -> Float64:
-    """Return the direction between the means of two halves of vectors: 2-means, with cuts at the median."""
+    """Return a direction that divides vectors into two similar groups of equal size.
+
+    This is 2-means with equal groups. In each of at most _ROUNDS rounds, the vectors are divided at the median of their
+    products with the direction. The new direction is the mean of the upper half minus the mean of the lower half.
+    """
     centred = vectors - vectors.mean(axis=0) if len(vectors) else vectors
     # Begin with an estimate of the first principal direction, by power iteration.
     direction: Float64 = np.ones(centred.shape[1])
@@ -146,7 +159,10 @@ def _find_direction(vectors: Float64) -> Float64:
 
 
 def _find_principal(vectors: Float64, count: int) -> Float64:
-    """Return ``count`` principal directions, the largest variance first; repeated if there are fewer dimensions."""
+    """Return ``count`` principal directions of vectors, the direction with the largest variance first.
+
+    If the vectors have fewer than ``count`` dimensions, the same directions are repeated from the first on.
+    """
     dimension = vectors.shape[1]
     centred = vectors - vectors.mean(axis=0) if len(vectors) else np.zeros((1, dimension))
     _, eigenvectors = np.linalg.eigh(centred.T @ centred)
@@ -168,10 +184,10 @@ def _round_vectors(vectors: Float32) -> Float64:
 
 
 def ranks(planes: Planes, vectors: Float32) -> Int64:
-    """Return the ranks of vectors, int64 (n,): the position of each vector's code in Gray order, PLANES bits.
+    """Return the rank of each vector, int64 (n,): the position of the vector's code in the Gray code.
 
-    Codes of successive ranks differ in one bit, which is the side of one plane. ``vectors`` is float32 (n, dimension);
-    each vector has unit length or is zero.
+    A rank has PLANES bits, and the codes at two successive positions differ in one bit only. ``vectors`` is float32 (n,
+    dimension); each vector has unit length or is zero.
     """
     parts = [_rank_batch(planes, vectors[first : first + _AT_ONCE]) for first in range(0, len(vectors), _AT_ONCE)]
     return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
@@ -197,8 +213,8 @@ def _rank_batch(planes: Planes, vectors: Float32) -> Int64:
 def full_rank(rank: int, key: bytes) -> int:
     """Return the rank of a node in its layer, an integer of BITS bits.
 
-    Its first bits are ``rank``, the rank of the code of the node's vector. The others are the first bits of the node's
-    key.
+    The first PLANES bits are ``rank``, the rank of the node's vector (:func:`ranks`). The other bits are the first bits
+    of the node's key.
     """
     rest = BITS - PLANES
     return rank << rest | int.from_bytes(key[:8], "big") >> 64 - rest

@@ -39,10 +39,10 @@ def planes_of(connection: Connection) -> Planes | None:
 
 
 def update_leaves(connection: Connection) -> None:
-    """Update the nodes of chunks that were added, removed or changed, and delete the summaries above old nodes.
+    """Add and remove nodes of the lowest layer so that it fits the present chunks.
 
-    Call this before every commit of a transaction that may have changed chunks. It does nothing if the file has no
-    tree.
+    All summaries above removed nodes are deleted. Call this before every commit of a transaction that may have changed
+    chunks. If the file has no tree, nothing is done.
     """
     stale_rows = store.stale_leaves(connection)
     planes = planes_of(connection) if stale_rows else None
@@ -67,8 +67,8 @@ def update_leaves(connection: Connection) -> None:
 def leaf_places(connection: Connection, planes: Planes, found: Sequence[store.Leaf]) -> list[LeafPlace]:
     """Return the place of each chunk in the lowest layer.
 
-    ``found`` has the data of the chunks from which their nodes are computed. Chunks without a vector of the planes'
-    dimension are left out.
+    ``found`` are the chunks: the rank and the key of a node are computed from the id, the text and the vector of the
+    chunk. A chunk is left out if it has no vector of the planes' dimension.
     """
     memos, vectors = stored_vectors.load(connection, list({leaf.memo for leaf in found}), planes.dimension)
     by_memo = dict(zip(memos.tolist(), ranks(planes, vectors).tolist(), strict=True))

@@ -1,10 +1,15 @@
-"""Segments: the nodes of a layer, in order, divided into groups of bounded size.
+"""Segments: groups of bounded size into which the nodes of a layer are divided. Each segment gets one summary.
 
-Nodes are ordered by rank. A group of more than ``most`` nodes is divided by the next bit of the rank, and its parts
-again, until no part has more than ``most`` nodes. A part of fewer than ``least`` nodes is merged with the next part
-across the cut. If the merged part has more than ``most`` nodes, it is halved. With ``most >= 2 * least - 1``, every
-segment has at least ``least`` and at most ``most`` nodes, unless the whole layer is smaller. These are EraRAG's bounds
-(Alg. 2 of Zhang et al. 2025), strictly enforced.
+Nodes are ordered by rank, an integer that is usually close for similar vectors (:mod:`monograph.tree.hash`). ``least``
+and ``most`` are the :class:`Bounds` of a segment. A layer is divided as follows:
+
+1. The range of all ranks is halved again and again, by one bit of the rank after another, until no half has more than
+   ``most`` nodes. Nodes of one rank, if there are more than ``most``, are divided evenly in order of key.
+2. If a half has fewer than ``least`` nodes, its nodes are merged with the nearest segment of the other half.
+3. If the merged segment has more than ``most`` nodes, it is divided into two equal segments.
+
+With ``most >= 2 * least - 1``, every segment has at least ``least`` and at most ``most`` nodes, unless the whole layer
+has fewer than ``least``. These are EraRAG's bounds (Alg. 2 of Zhang et al. 2025), strictly enforced.
 
 A node that is added or removed changes only segments near its rank. So an update computes only the segments near the
 changes.
@@ -19,7 +24,7 @@ from itertools import pairwise
 from typing import Protocol, TypeAlias, cast
 
 BITS = 63
-"""Number of bits of a rank."""
+"""Number of bits of a node's rank: see :func:`monograph.tree.hash.full_rank`."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -46,10 +51,10 @@ class Bounds:
 
 
 class NodeOrder(Protocol):
-    """The nodes of a layer, in order.
+    """The nodes of a layer, in order of rank, then key.
 
-    They may be a list in memory, or rows of the file with the changes of a draft applied: a draft is a change of the
-    tree that is not stored yet.
+    The nodes are in a list in memory, or in rows of the file. A draft, a change of the tree that is not stored yet, may
+    add nodes to the stored ones and remove some.
     """
 
     def between(self, low: int, high: int, most: int) -> Sequence[TreeNode]:
@@ -71,10 +76,10 @@ class NodeList:
 
 
 def segments(order: NodeOrder, bounds: Bounds, changed: Sequence[int] | None = None) -> list[Segment]:
-    """Return all segments of a layer, in order; with ``changed``, only those that may differ after a change.
+    """Return all segments of a layer, in order. With ``changed``, return only segments that a change may have affected.
 
-    ``changed`` has the ranks of the nodes that were added or removed, ascending; None returns all segments. ``order``
-    has the nodes after the change. ``bounds`` must be the same as before it.
+    ``changed`` has the ranks of the nodes that were added or removed, ascending. ``order`` has the nodes after the
+    change. ``bounds`` must be the bounds with which the layer was divided before the change.
     """
     parts = _Cutter(order, bounds, changed).cut(0, BITS)
     return [part for part in parts if not isinstance(part, _Rest)]
@@ -82,7 +87,10 @@ def segments(order: NodeOrder, bounds: Bounds, changed: Sequence[int] | None = N
 
 @dataclass(frozen=True, slots=True)
 class _Rest:
-    """A group without changes, whose segments are not computed. It has the 2 ** ``bits`` ranks from ``low`` on."""
+    """A range of ranks without changes, whose segments are not computed.
+
+    The range begins at rank ``low`` and has 2 ** ``bits`` ranks.
+    """
 
     low: int
     bits: int
@@ -100,9 +108,10 @@ class _Cutter:
         self._changed = changed
 
     def cut(self, low: int, bits: int) -> list[_Part]:
-        """Return the segments of the nodes whose ranks are among the 2 ** ``bits`` ranks from ``low`` on.
+        """Divide the nodes of a range of ranks into segments, and return these in order.
 
-        A group without changes is returned as a :class:`_Rest`.
+        The range begins at rank ``low`` and has 2 ** ``bits`` ranks. For a part of the range that has no changes, the
+        result has a :class:`_Rest` instead of segments, unless the part is small enough for one segment.
         """
         nodes = self._order.between(low, low + (1 << bits), self._most + 1)
         if len(nodes) <= self._most:
@@ -142,9 +151,10 @@ class _Cutter:
         return [joined] if len(joined) <= self._most else [joined[:half], joined[half:]]
 
     def _open(self, parts: list[_Part], index: int) -> list[_Part]:
-        """Return the parts of a group, after computing the segments of the first part (index 0) or the last part (-1).
+        """Return ``parts`` with a segment at ``index``: 0 (the first part) or -1 (the last part).
 
-        If that part is computed already, all parts stay the same.
+        If that part is a :class:`_Rest`, its segments are computed and inserted in its place. If it is a segment,
+        ``parts`` is returned unchanged.
         """
         part = parts[index]
         while isinstance(part, _Rest):

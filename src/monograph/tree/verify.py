@@ -1,4 +1,4 @@
-"""Check that the tree in a file is the one that its chunks imply."""
+"""Check of a file's tree: whether it equals the tree that would be built from the present chunks."""
 
 from __future__ import annotations
 
@@ -25,13 +25,15 @@ _ROUNDING = 2e-6
 def faults(
     connection: Connection, recipe: TreeRecipe | None, embedder: str = "", passed_over: Collection[int] = ()
 ) -> Iterator[str]:
-    """Yield a message for each fault of the first kind that is found. Segments that wait for a summary are no fault.
+    """Yield a message for each fault of the tree. Segments that wait for a summary are no fault.
 
-    Faults are looked for kind by kind, from the planes of the tree to the segments.
-    ``recipe`` has the settings of the tree; None if the file has no summarizer yet.
-    ``embedder`` is the key of the file's embedder.
-    ``passed_over`` are rows of chunks whose texts are damaged. Their nodes, and the texts of the summaries directly
-    above them, are not compared.
+    The checks are, in order: the hyperplanes, the nodes of chunks, references between rows, the summaries, and the
+    boundaries of the segments. After the first check that finds faults, the later checks are left out.
+
+    - ``recipe``: settings of the tree; None if the file has no summarizer yet.
+    - ``embedder``: key of the file's embedder.
+    - ``passed_over``: rows of chunks whose texts are damaged. The nodes of these chunks are not checked, nor are the
+      texts of the summaries directly above them.
     """
     body = store.planes(connection)
     if body is None:
@@ -71,7 +73,7 @@ def _count_misplaced(connection: Connection, planes: Planes, passed_over: Collec
 def _count_wrong_summaries(
     connection: Connection, planes: Planes, recipe: TreeRecipe | None, embedder: str, passed_over: Collection[int]
 ) -> Counter[str]:
-    """Return the number of summaries with each fault, by the text of the fault."""
+    """Check each summary, and return the number of summaries with each fault, by the message for the fault."""
     wrong: Counter[str] = Counter()
     nodes = store.nodes_above(connection, 0)
     for first in range(0, len(nodes), _AT_ONCE):
@@ -105,7 +107,10 @@ def _count_wrong_summaries(
 
 
 def _compare_segments(connection: Connection, recipe: TreeRecipe) -> Iterator[str]:
-    """Yield a message if a layer's summaries do not fit the segments that the layer below implies."""
+    """Divide each layer into segments again, and yield a message for the first layer whose stored segments differ.
+
+    Summaries above the top of the tree are a fault, too.
+    """
     layer = 0
     while True:
         nodes = [TreeNode(*row) for row in store.nodes(connection, layer)]

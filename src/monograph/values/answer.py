@@ -42,9 +42,10 @@ def join_spans(spans: Sequence[Span]) -> str:
 class ReducedHit:
     """Hit reduced to the sentences that a question needs.
 
-    ``spans`` are in reading order and never overlap. A summary has no spans and is kept whole. ``value`` is the value
-    of the hit's best sentence. If the hit was reduced by windows, it is the cosine of its best window instead. See
-    :mod:`monograph.answer.reduce`.
+    ``spans`` are the kept parts of the text, in reading order; they never overlap. A summary has no spans and is kept
+    whole. ``value`` orders reduced hits, highest first. :func:`monograph.answer.reduce.reduce` takes the value of the
+    hit's best sentence, minus a deduction for the rank of the hit.
+    :func:`monograph.answer.reduce.reduce_to_windows` takes the cosine of the hit's best window with the question.
     """
 
     hit: Hit
@@ -169,7 +170,8 @@ class Context:
     relations:
         Relations between the hits, one line each, from the paths in the graph.
     candidates:
-        Names in the pieces that have the type that the question asks for.
+        Names in the pieces that may answer the question, most probable first: names of persons if the question asks
+        "who", and so on.
     text:
         The whole context as plain text, between two equal marker lines that occur nowhere else in it. Empty if nothing
         was found, or if nothing fits the budget.
@@ -201,7 +203,11 @@ class Context:
     best: BestSentence | None = None
 
     def messages(self) -> tuple[Message, ...]:
-        """Return two messages: the rules as the system's, the context and the question as the user's."""
+        """Return two messages for a chat model.
+
+        The message with role ``system`` has the rules for answering. The message with role ``user`` has the context and
+        the question.
+        """
         fence = self.text.partition("\n")[0]
         return (
             Message("system", _RULES.format(fence=fence)),
@@ -273,8 +279,8 @@ class Answer:
     Parameters
     ----------
     text:
-        The answer. Without a model, it is the best sentence, after a mark, and the numbered passages that may contain
-        the answer.
+        The answer. Without a model, it is the best sentence, which begins with ``»``, and then the numbered passages
+        that may contain the answer.
     citations:
         Pieces of the context that the answer cites, in order of their numbers. Without a model: the best pieces.
     context:
@@ -338,9 +344,13 @@ class Effort:
     compared:
         Number of vectors that the query was compared with.
     stopped:
-        Why the search ended. ``"enough"``: its stop condition was met. ``"short"``: the widest stop condition that was
-        calibrated was met, which does not reach the target recall. ``"all"``: no cluster was left. ``"exact"``: the
-        filter allowed few vectors, and all of them were compared.
+        Why the search ended:
+
+        - ``"enough"``: the stop condition ended it.
+        - ``"short"``: the stop condition ended it, but no measured stop condition reaches the target recall.
+        - ``"all"``: every cluster was searched.
+        - ``"exact"``: all vectors that the filter allows were compared. They are few, or their codes did not separate
+          the best vectors from the others.
     """
 
     loads: int
@@ -350,23 +360,27 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Score of a hit by one retriever: its rank in the retriever's list (from 0) and its absolute score.
+    """Rank and score that one retriever gave to a hit. The rank is the position in the retriever's list, from 0.
 
     The meaning of the score depends on the retriever:
 
     - ``dense``: cosine in [-1, 1];
     - ``lexical``: BM25, above 0;
-    - ``exact``, ``phrase``: share, in (0, 1], of the query's codes or quoted phrases that the chunk contains word for
-      word;
+    - ``exact``: share, in (0, 1], of the query's identifiers, such as INV-2024, that the chunk contains. An identifier
+      that occurs only inside a longer one counts half;
+    - ``phrase``: share, in (0, 1], of the query's quoted phrases that the chunk contains word for word;
     - ``tfidf``: RAGdb's hybrid score;
     - ``graph``: probability, in [0, 1], that the chunk is evidence;
-    - ``feedback``: cosine with the question when it is embedded together with the first hits;
-    - ``minirag``: cosine by which MiniRAG's formulas rank the chunks at the ends of paths;
+    - ``tree``: cosine, in [-1, 1], of a summary with the question; 0 for a hit that a context adds without a search;
+    - ``feedback``: highest cosine of the chunk with the question, embedded together with each of the most probable
+      chunks in turn;
+    - ``minirag``: cosine of the chunk with the question. If the graph has descriptions of entities in the chunk, the
+      chunk is embedded together with these;
     - ``rerank``: the reranker's score, on its own scale;
-    - ``time``: 1 for a hit that was promoted because it is from the requested time; the rank is that before the
-      promotion.
+    - ``time``: 1 for a hit that was promoted because it is from the requested time. The rank is the hit's rank before
+      the promotion.
 
-    ``effort`` is the work of the vector search. It is set for ``dense`` only.
+    ``effort`` is the work of the vector search. It can be set for ``dense`` and ``tree``; else it is None.
     """
 
     retriever: str
@@ -413,10 +427,10 @@ class Hit:
     :mod:`monograph.search.fusion`. If a reranker ordered the hits, ``score`` and ``relevance`` follow from the rank,
     and the reranker's score is in ``origins`` (see :mod:`monograph.search.rerank`).
 
-    ``metadata`` is the document's metadata, updated with the metadata of the chunk itself. If the hit is a ``summary``,
-    ``chunk`` is the chunk under the summary that is nearest to it. ``note`` names the parts of the file that the search
-    could not use. ``date`` is the date of the document, if known. ``valid`` is the period in which this version of the
-    document was current, if the file keeps history.
+    ``metadata`` is the document's metadata, updated with the metadata of the chunk itself. If the hit is a summary,
+    ``summary`` is set, and ``chunk`` is a chunk under the summary with a vector near the vector of the summary.
+    ``note`` names the parts of the file that the search could not use. ``date`` is the date of the document, if known.
+    ``valid`` is the period in which this version of the document was current, if the file keeps history.
     """
 
     chunk: Chunk

@@ -1,4 +1,8 @@
-"""Checks of arguments given by callers, and the defaults of searches, contexts and answers."""
+"""Checks of arguments given by callers, and the defaults of searches, contexts and answers.
+
+Each check returns the argument's value, or raises InputError. The parameter ``name`` is the name of the argument in the
+error's message, ``hint`` the error's hint.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ BUDGET = 1_000
 """Default limit of tokens in a context."""
 
 DEFAULT_CUT = 0.42
-"""Default share of the tokens of a passage to remove: the share that MobileRAG removes on SQuAD."""
+"""Default share of tokens that the reduction of hits removes. MobileRAG removes this share on the data set SQuAD."""
 
 MAX_TOKENS = 400
 """Default limit of tokens in an answer."""
@@ -34,7 +38,10 @@ the middle, because models pay least attention to the middle of a long prompt.
 """
 
 MOST = 2**31 - 1
-"""Largest count. Larger arguments are reduced to it, because no file holds that many items of any kind."""
+"""Largest value of an argument that counts items. Larger values are reduced to MOST.
+
+No file holds that many items of any kind.
+"""
 
 MOST_BYTES = 2**62
 """Largest number of bytes. Larger arguments are reduced to it, because no disk holds that many bytes."""
@@ -66,9 +73,10 @@ def share(value: Any, name: str, hint: str = "give a share from 0 to 1") -> floa
 
 
 def seconds(value: Any, name: str) -> float:
-    """Return a duration in seconds, limited to MOST, which is the longest that the clocks of operating systems accept.
+    """Return a duration in seconds as a float.
 
-    Raises InputError if the value is not a number above 0.
+    Durations above MOST seconds are reduced to MOST, because operating systems accept no longer timeouts. Raises
+    InputError if the value is not a number above 0.
     """
     number = finite(value, name, "give seconds above 0")
     if number <= 0:
@@ -88,7 +96,10 @@ def finite(value: Any, name: str, hint: str = "give a number") -> float:
 
 
 def text(value: Any, name: str) -> str:
-    """Return a text that can be stored. Raises InputError if it is not a text, or holds half a surrogate pair."""
+    """Return the value if it is a text that can be stored.
+
+    Raises InputError if the value is not a text, or if it contains half a surrogate pair.
+    """
     if not isinstance(value, str):
         raise InputError(f"{name} is {shown(value)}", "give a text")
     try:
@@ -102,10 +113,10 @@ def text(value: Any, name: str) -> str:
 
 
 def label(value: Any, name: str) -> str:
-    r"""Return a text that filters can compare: an id, a uri or a title, for example.
+    r"""Return the value if it is a text that filters can compare. Ids, uris and titles must be such texts.
 
-    Raises InputError if :func:`text` rejects the value, or it holds U+0000. SQLite's JSON functions cut a text there,
-    so that filters would treat ``"ann\0x"`` as ``"ann"``.
+    Raises InputError if :func:`text` rejects the value, or if the value contains U+0000. SQLite's JSON functions end a
+    text at U+0000, so that filters would treat ``"ann\0x"`` as ``"ann"``.
     """
     checked = text(value, name)
     if "\0" in checked:
@@ -130,7 +141,7 @@ def path(value: Any, name: str) -> Path:
 def names(values: Iterable[Any], name: str) -> list[str]:
     """Return ids or uris as a list of texts. A value that is not a text is replaced by its representation.
 
-    Raises InputError if ``values`` is a single text or not iterable, or :func:`label` rejects one of them.
+    Raises InputError if ``values`` is a single text or not iterable, or if :func:`label` rejects one of the texts.
     """
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise InputError(f"{name} must be in a list, not {shown(values)}", "give a list of them")

@@ -1,7 +1,7 @@
 """Documents and their chunks, and the hashes that their ids are made from.
 
-Offsets count Unicode code points of the document's text, as Python's slices do. If a value has ``start`` and ``end``,
-its text is always ``document.text[start:end]``.
+Offsets count Unicode code points of the document's text, as Python's slices do. The text of an object with ``start``
+and ``end`` is always ``document.text[start:end]``.
 """
 
 from __future__ import annotations
@@ -48,7 +48,11 @@ def content_id(*parts: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Part of a document that begins at offset ``start``. ``path`` has the headings above it, outermost first."""
+    """Section of a document.
+
+    ``start`` is the offset at which the section begins. ``path`` has the headings of the section: its own heading last,
+    and before it the headings of the enclosing sections, outermost first.
+    """
 
     start: int
     path: tuple[str, ...]
@@ -107,8 +111,8 @@ class Passage:
     id:
         Id of the chunk, kept unchanged. If empty, it is derived from the content.
     metadata:
-        Metadata of the chunk. For filters and hits it is added to the document's metadata, and replaces equal keys
-        there.
+        Metadata of the chunk. Filters and hits see it together with the document's metadata. If both have the same key,
+        the value of the chunk is used.
     vector:
         float32 of shape (dimension,), or None to have the text embedded.
     start:
@@ -156,9 +160,13 @@ class Document:
     Raises
     ------
     InvalidDocument
-        If one of these is true: metadata is not a JSON object; a text contains half a surrogate pair; an id, title, uri
-        or metadata contain U+0000; the text is neither empty nor the joined passages, and these have no ``start``; the
-        text at a passage's ``start`` differs from the passage.
+        In these cases:
+
+        - The metadata is not a JSON object.
+        - A text contains half a surrogate pair.
+        - An id, a title, a uri, a heading or the metadata contain U+0000.
+        - The passages have no ``start``, and a text was given that differs from the joined passages.
+        - A passage has a ``start``, but the document's text at this offset differs from the passage.
     """
 
     text: str = ""
@@ -203,7 +211,11 @@ class Document:
                 _check(arguments.vector, passage.vector, f"the vector of {name}")
 
     def _text_of_passages(self, owner: str) -> str:
-        """Return the text of a document with passages."""
+        """Return the text of a document with passages: its own text if they have a ``start``, else the joined passages.
+
+        Raises InvalidDocument if text and passages contradict each other. ``owner`` describes the document in the
+        error's message.
+        """
         if any(passage.start is not None for passage in self.passages):
             for passage in self.passages:
                 start = -1 if passage.start is None else passage.start
@@ -227,7 +239,10 @@ PASSAGE_SEPARATOR = "\n\n"
 
 
 def _check(check: Callable[[Any, str], object], value: object, owner: str) -> None:
-    """Call ``check`` with a value and the name of its owner. Raise its InputError as InvalidDocument."""
+    """Check a value, and raise InvalidDocument if ``check`` raises InputError.
+
+    ``owner`` describes the value in the error's message, such as ``the title of document 'a1'``.
+    """
     try:
         check(value, owner)
     except InputError as error:
@@ -261,10 +276,10 @@ _NUL = regex(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
 def check_json(metadata: Metadata, owner: str) -> None:
-    """Check that metadata can be stored.
+    """Check that metadata can be stored. ``owner`` describes the object with the metadata in the error's message.
 
-    Raises InvalidDocument unless it is a JSON object with text keys, finite numbers, no U+0000 and at most MOST_NESTED
-    levels.
+    Raises InvalidDocument unless the metadata is a JSON object with text keys, finite numbers, no U+0000 and at most
+    MOST_NESTED levels.
     """
     if not isinstance(metadata, Mapping):
         raise InvalidDocument(f"the metadata of {owner} is {shown(metadata)}", "give an object")
@@ -293,10 +308,11 @@ def check_json(metadata: Metadata, owner: str) -> None:
 class Chunk:
     """Part of a document: ``document.text[start:end] == text``.
 
-    ``id`` is a hash of the document id, the text, and the count of equal texts up to here. So it does not change if the
-    chunk moves within the document. A ready-made passage keeps the id that it was given. ``ordinal`` is the number of
-    the chunk in reading order, from 0. ``metadata`` is that of the chunk itself, such as its ``section``, without the
-    document's metadata.
+    ``id`` is a hash of the document's id, the chunk's text, and a number: 1 for the first chunk of the document with
+    this text, 2 for the second, and so on. So the id does not change if the chunk moves within the document. A
+    ready-made passage keeps the id that it was given.
+    ``ordinal`` is the number of the chunk in reading order, from 0.
+    ``metadata`` has the chunk's own metadata, such as its ``section``. It does not include the document's metadata.
     """
 
     id: str

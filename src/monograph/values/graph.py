@@ -40,7 +40,10 @@ words.
 """
 
 NODE_LABEL = "entity"
-"""Label of a node that no caller added itself: it is only an end of an added relation."""
+"""Default label of a node.
+
+A relation may have an end that no caller has added as a node. The node that is added for this end has this label.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,19 +133,22 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Two entities that chunks name together.
+    """Two entities that chunks name in the same sentence, or between which a model or a caller states a relation.
 
     Parameters
     ----------
     source, target:
-        Ids of the entities. If no model gave a direction, ``source`` is the smaller id.
+        Ids of the entities, in the direction of most stated relations. If none is stated, ``source`` is the smaller id.
     weight:
-        How much more often chunks name both entities than chance would explain, above 0. If a model gave a strength,
-        the value is multiplied by 1 + the strength.
+        Frequency of the link times its surprise, above 0. The frequency is the number of ``chunks``, plus the strengths
+        of the relations that a model found, plus the number of relations that callers added. The surprise is high if
+        chunks name both entities more often than chance would explain.
     chunks:
-        Ids of all chunks that name both entities.
-    description, keywords:
-        Written by a model from these chunks; empty if no model was used.
+        Ids of the chunks that name both entities in one sentence or state a relation between them.
+    description:
+        Descriptions of the relation that a model wrote, one per line; empty if no model was used.
+    keywords:
+        Keywords of the relation that a model wrote, then the labels of the relations that callers added.
     """
 
     source: str
@@ -166,7 +172,7 @@ class Merge:
     reason:
         Rule that merged the names, in a word or two.
     detail:
-        Evidence that the rule used.
+        Explanation of the merge, such as ``the same words in the plural``; empty if there is none.
     undone:
         Whether the merge was undone. The names are then never merged again automatically.
     """
@@ -188,11 +194,13 @@ class Neighbourhood:
     centre:
         Ids of the entities whose neighbourhood this is.
     entities:
-        Entity nodes: the centre first, the others by distance and weight.
+        Entity nodes: the centre first, then the other entities by number of hops from the centre. Entities with the
+        same number of hops are ordered by the weight of their heaviest link to the hop before, highest first.
     links:
         Edges between these entities, heaviest first.
     chunks:
-        Chunk nodes: chunks that name at least one of the entities, most informative first.
+        Chunk nodes: chunks that name at least one of the entities. Chunks that name the centre come first. In each of
+        the two groups, the chunks whose links have the largest sum of surprises come first (see :class:`Link`).
     mentions:
         Edges between entities and chunks, as (entity id, chunk id).
     cut:

@@ -19,17 +19,17 @@ class IndexStats:
     entries:
         Number of entries in the clusters: about two per vector in the codes design, one in the graph design.
     dead:
-        Number of deleted entries that still take space, until the next fold.
+        Number of deleted entries that still take space, until their cluster is rewritten.
     memory:
         Bytes in memory for searches: centroids, their graph, cached clusters or vectors.
     expected_loads:
-        Average number of clusters read per query (k = 10) to reach ``target_recall``, as calibrated. None if every
-        cluster is searched, as in a file of few vectors.
+        Average number of clusters that a search with k = 10 reads to reach ``target_recall``, as measured by the
+        calibration. None if every cluster is searched, as in a file of few vectors.
     target_recall:
         Average share of the nearest vectors that a search should find.
     expected_recall:
-        Average share of the nearest vectors found during calibration. It is below ``target_recall`` if no search that
-        was tried reached the target. None if every cluster is searched.
+        Average share of the nearest vectors that a search finds, as measured by the calibration. It is below
+        ``target_recall`` if no stop condition reached the target. None if every cluster is searched.
     """
 
     vectors: int
@@ -53,12 +53,13 @@ class TreeStats:
     sizes:
         (size, number of segments of that size), ordered by size. A segment is the group of texts under one summary.
     cosine:
-        Mean cosine of two texts of one segment, over a sample of segments; 0 if there are no segments.
+        Mean cosine of two chunks of one segment, over a sample of the segments of chunks; 0 if there are none.
     waiting:
-        Number of places in the tree where chunks were added or removed but the summaries are not updated yet. It is 0
-        except after a crash or a failed summary.
+        Number of added and removed nodes (chunks or summaries) for which the summaries above are not updated yet. It is
+        0 except after a crash or a failed summary.
     learned_from:
-        Number of chunks that the hyperplanes were learned from; 0 if the hyperplanes are random.
+        Number of vectors from which the tree's hyperplanes were learned; 0 if the hyperplanes are random. The
+        hyperplanes decide which texts are in one segment (docs/explanation/tree.md).
     last_made, last_tokens:
         Number of summaries computed in the last update of the tree, and of tokens that a model read and wrote for them.
     ever_made, ever_tokens:
@@ -86,11 +87,13 @@ class Stats:
     """Contents and sizes of a file. Sizes are in bytes.
 
     - ``tables``: (name, size) of each table, largest first.
-    - ``entities``: number of named things. ``merged``: number of names that were merged into another name.
-    - ``mentions``: number of pairs of a name and a chunk that contains it.
+    - ``entities``: number of named things.
+    - ``merged``: number of names that were merged into another name.
+    - ``mentions``: number of pairs (name, chunk that contains the name).
     - ``tree``: shape of the tree; None in a file without a tree.
     - ``id``: identifies the file, also after the file is moved or copied.
-    - ``addresses``: servers and folders that the models named in the file open, if they are trusted.
+    - ``addresses``: servers, folders, pipelines and hub pages that the file's stored models use. A model opens its
+      addresses only if you trust them.
     - ``has_graph``: False in a file created with ``Settings(graph=False)``, until ``archive.graph.build`` is called.
     """
 
@@ -138,7 +141,8 @@ class Brief:
 class Finding:
     """Fault that a check found.
 
-    It has the table of the fault, a description, whether ``repair`` can repair the fault, and a hint if it cannot.
+    ``table`` is the damaged table, or another damaged part such as ``file`` or ``catalogue``. ``fault`` describes the
+    fault. ``repairable`` is whether ``repair`` can repair it. If not, ``hint`` may say what to do instead.
     """
 
     table: str
@@ -156,15 +160,15 @@ class LedgerEntry:
     day:
         Day in UTC, as ``2026-11-23``.
     model:
-        Key of the model.
+        Key of the model: the text that identifies the model and its settings.
     purpose:
-        ``embed``, ``extract``, ``summarize``, ``describe``, ``rerank``, ``rewrite`` (of a question that depends on
-        earlier ones), ``types`` (prediction of the kinds of entities that may be the answer), ``answer``.
+        ``embed``, ``extract``, ``summarize``, ``describe``, ``rerank``, ``answer``; ``rewrite``: making a question
+        independent of earlier questions; ``types``: predicting the kinds of entities that may be the answer.
     calls:
-        Number of answered calls.
+        Number of calls that the model answered.
     tokens_in, tokens_out:
-        Tokens that the model read and wrote, as counted by the server. If the server did not count, they are estimated;
-        0 if unknown.
+        Numbers of tokens that the model read and wrote, as counted by the server. If the server sends no counts, the
+        tokens of language models are estimated, and those of other models are 0.
     """
 
     day: str
@@ -177,10 +181,10 @@ class LedgerEntry:
 
 @dataclass(frozen=True, slots=True)
 class ShelfStats:
-    """Counts and sizes of one version of a shelf.
+    """Counts and sizes of a shelf, in the version of the shelf that is open.
 
-    ``bytes`` is the size of its shards and its catalogue together. ``documents_by_shard`` has the number of documents
-    of each shard, in the order of the shards.
+    ``bytes`` is the size of all shards and of the catalogue (the file with the names of all shards).
+    ``documents_by_shard`` has the number of documents of each shard, in the order of the shards.
     """
 
     url: str

@@ -36,7 +36,10 @@ class SummaryText:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Part of a summary, ``summary.text[start:end]``, with the span of a document that it repeats word for word."""
+    """Part of a summary that repeats a span of a document word for word.
+
+    The part is ``summary.text[start:end]``, the span is ``document.text[document_start:document_end]``.
+    """
 
     start: int
     end: int
@@ -53,13 +56,14 @@ class Summary:
     Parameters
     ----------
     id:
-        Derived from the keys of the summarized nodes.
+        Hash of the summarizer and of the nodes that the summary summarizes.
     layer:
         1 for a summary of chunks, 2 for a summary of summaries of layer 1, and so on.
     text:
         Text of the summary.
     chunks:
-        Ids of all chunks under the summary, in the order of the tree.
+        Ids of all chunks under the summary. They are in the order of the tree, in which similar chunks are near each
+        other, and not in reading order.
     sources:
         Document spans that sentences of the summary repeat word for word, in order of ``start``. Empty if a model wrote
         the summary.
@@ -89,7 +93,8 @@ class OutlineNode:
     title:
         Title of a chunk's document; empty for a summary.
     children:
-        Nodes that the summary summarizes, in the order of the tree. Empty for a chunk, and at the requested depth.
+        Nodes that the summary summarizes, so ordered that similar nodes are near each other. Empty for a chunk, and at
+        the requested depth.
     """
 
     id: str

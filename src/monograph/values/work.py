@@ -28,12 +28,13 @@ class Root:
     Parameters
     ----------
     name:
-        Name of the folder. It is made unique in the Monograph file, and kept if the folder moves. The uri of a file in
-        the folder is this name and the path below the folder: ``notes/boiler.md``.
+        Last part of the path of the file or folder, with a number if another root has this name: ``notes-2``. The name
+        stays the same if the root moves. The uri of a file in a folder is the name of the root and the path below the
+        root: ``notes/boiler.md``. The uri of a file that is a root is its name.
     place:
-        Current absolute path, as text that can be stored.
+        Current absolute path. Bytes that are not UTF-8 are replaced by private characters, which can be stored.
     follow_links:
-        Whether links that lead to a target outside of the folder are followed.
+        Whether symbolic links to targets outside of the folder are followed.
     """
 
     name: str
@@ -84,18 +85,20 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Cost of an apply: numbers of values that it would derive.
+    """Cost of a write that is not carried out yet: numbers of values that the write would derive.
 
+    - ``documents``: documents to store or to complete.
     - ``chunks``: chunks of new and changed documents that the file does not contain yet.
-    - ``embeddings``: vectors that the memo lacks. These are the vectors of the chunks and, if the embedder may cost
-      money, of the names that patterns find in the chunks.
+    - ``embeddings``: vectors of chunks that the memo lacks. If the embedder may cost money, vectors of names are
+      included, as far as the names are known without a call of a model.
     - ``embedding_tokens``: tokens of the texts to embed, counted by the tokenizer that cuts chunks.
     - ``extractions``: chunks that the extractor would process.
-    - ``model_calls``: calls of language models. ``model_tokens``: the most tokens that these calls read and write.
-    - ``summaries``: the largest number of summaries. ``typical_summaries``: the typical number (see
-      docs/explanation/tree.md).
-    - ``pictures``: pictures to describe. Each is one call, whose tokens are estimated from the picture's size and the
-      longest answer.
+    - ``model_calls``: upper bound of the number of calls of language models.
+    - ``model_tokens``: upper bound of the number of tokens that the language models read and write in these calls.
+    - ``summaries``: upper bound of the number of summaries.
+    - ``typical_summaries``: estimated number of summaries (docs/explanation/tree.md).
+    - ``pictures``: pictures to describe. Each picture is one call in ``model_calls``. The tokens of the call are
+      estimated from the size of the picture and the longest answer.
     """
 
     documents: int = 0
@@ -116,10 +119,14 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Plan of an apply: changes in order of uri, sources that cannot be read, and the cost if it was computed.
+    """Plan of a sync: the changes of files that the sync will store.
 
-    ``roots`` are the roots of the changes, with their current places. ``moved`` are the roots that have moved. ``seen``
-    has the uris of the files and folders that were scanned completely.
+    - ``changes``: the changes, in order of uri.
+    - ``problems``: sources that cannot be read.
+    - ``cost``: cost of the sync; None if the cost was not computed.
+    - ``roots``: the roots of the changed files, with their current places.
+    - ``moved``: the roots that have moved.
+    - ``seen``: uris of the files and folders that were scanned completely.
     """
 
     changes: tuple[Change, ...]
@@ -136,16 +143,19 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Report of an apply, add or remove.
+    """Report of a write, such as a sync or the removal of documents: numbers of items, the duration, and the problems.
 
-    - ``added``, ``changed``, ``removed``, ``same``: numbers of documents.
-    - ``chunks_added``, ``chunks_removed``: numbers of chunks.
-    - ``embedded``: texts that the embedder was called with. ``reused``: texts whose vector was already in the memo.
-    - ``extracted``: chunks that the extractor was called with. ``fell_back``: chunks on which a model failed, so that
-      patterns were used instead.
+    - ``added``, ``changed``, ``removed``, ``same``: documents.
+    - ``chunks_added``, ``chunks_removed``: chunks.
+    - ``embedded``: texts that the embedder was called with.
+    - ``reused``: texts whose vector was already in the memo.
+    - ``extracted``: chunks that the extractor was called with.
+    - ``fell_back``: chunks on which a model failed, so that patterns were used instead.
     - ``summarized``: new summaries.
-    - ``moved``: the roots that have moved.
     - ``described``: pictures that the describer was called with.
+    - ``seconds``: duration of the write.
+    - ``problems``: files and documents that could not be stored.
+    - ``moved``: roots that have moved.
     """
 
     added: int = 0
@@ -178,8 +188,8 @@ def combine_reports(reports: Sequence[Report]) -> Report:
 class Exported:
     """Counts of an export to the folder ``path``.
 
-    It has the number of lines of each kind, the number of vectors, and the ``size`` of the export in bytes. ``graph``
-    is True if entities, mentions and links were exported.
+    ``documents``, ``chunks``, ``vectors``, ``entities``, ``mentions`` and ``links`` are the numbers of exported items.
+    ``size`` is the size of the exported files in bytes. ``graph`` is False if the last three kinds were not exported.
     """
 
     path: str
@@ -276,11 +286,12 @@ WatchEventKind: TypeAlias = Literal["new", "changed", "gone", "renamed", "failed
 
 @dataclass(frozen=True, slots=True)
 class WatchEvent:
-    """Event in a watched folder, reported after the change is stored.
+    """Event in a watched folder. A change of a file is reported after it is stored.
 
-    ``before`` is the previous uri of a renamed file. ``reason`` and ``hint`` say why a file failed. A folder that
-    becomes inaccessible is ``away``; when it is accessible again, it is ``back``. ``embedded`` counts the texts that
-    were embedded for all events of one sync together.
+    ``before`` is the previous uri of a renamed file. ``reason`` and ``hint`` say why a file failed. The kind ``away``
+    means that a watched folder has become inaccessible, ``back`` that it is accessible again. ``embedded`` is the
+    number of texts that the whole sync embedded. It is the same for every stored change of the sync, and 0 for events
+    of the kinds ``failed``, ``away`` and ``back``.
     """
 
     kind: WatchEventKind

@@ -1,4 +1,8 @@
-"""Calibration of the stop conditions on the index's own vectors, when it is built."""
+"""Calibration of an index: recall and cost of its stop conditions, measured with vectors of the index as queries.
+
+A load is the reading of one cluster. A load is useful if it brings a new result among the best k. A search ends after a
+number of successive useless loads: its window (:class:`monograph.vectors.stop.RankAware`).
+"""
 
 from __future__ import annotations
 
@@ -26,26 +30,30 @@ Int32: TypeAlias = npt.NDArray[np.int32]
 
 WINDOWS = (*range(1, 17), 18, 20, 22, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128)
 WIDE_WINDOWS = (*WINDOWS, 160, 192, 256, 384, 512)
-"""Windows that are measured in the codes design, where loading many clusters is cheap. A window is a number of loads:
-see :class:`monograph.vectors.stop.RankAware`."""
+"""Windows that are measured in the codes design, where loading many clusters is cheap."""
 RESULTS = (10, 100)
-"""Values of k for which an index is calibrated. A search for another k uses the measurements of the next larger k."""
+"""Values of k for which an index is calibrated.
+
+A search for another k uses the measurements of the next larger of these values, or of the largest value.
+"""
 _QUERIES = 256
 _MOST_LOADS = {"codes": 1_024, "graph": 192}
 _AT_ONCE = 1_024
 _MOST_KEPT = 1_000
 _KEPT_BYTES = 64 << 20
-"""Most bytes of clusters that are cached during a calibration."""
+"""Maximum number of bytes of clusters that are cached during a calibration."""
 _FAR = np.iinfo(np.int32).max
 _OPEN = StopRule(np.ones(max(RESULTS), dtype=np.float64), 0.0, WIDE_WINDOWS[-1], _MOST_LOADS["codes"])
-"""Stop rule with the widest window, for the largest k. A search with it loads every cluster that any measured window
-needs, because a new result among the best of a smaller k is also among the best of the largest k."""
+"""Stop rule of one search that is long enough to measure all windows and all values of k: widest window, largest k.
+
+A load that is useful for a smaller k is also useful for the largest k. So a search for a smaller k never ends later.
+"""
 
 
 class Trace(NamedTuple):
     """Record of the search for one query and one k. Both sequences have one value for each load.
 
-    ``useful``: whether the load brought a new result among the best k. ``recalls``: the recall after the load.
+    ``useful``: whether the load brought a new result among the best k. ``recalls``: recall@k after the load.
     """
 
     useful: Sequence[bool]
@@ -109,7 +117,11 @@ def _read_all_codes(connection: Connection, space: Space, centroids: Centroids) 
 def _trace_graphs(
     search: GraphSearch, clusters: Iterator[tuple[bytes, bytes] | None], truth: Int64, recalls: Recalls
 ) -> list[Trace]:
-    """Trace one search for all k at once, and return one trace for each k of ``recalls``."""
+    """Search clusters that have graphs, and return one trace of the search for each k of ``recalls``.
+
+    ``search`` is a search for the largest k, without results so far. ``clusters`` yields (body, graph) of the clusters,
+    nearest first. ``truth`` has the ids of the true results.
+    """
     useful: list[list[bool]] = [[] for _ in recalls.ks]
     truth_ranks: list[Int32] = []
     for cluster in islice(clusters, _MOST_LOADS["graph"]):
@@ -126,11 +138,13 @@ def _trace_graphs(
 def _trace_codes(
     connection: Connection, arena: kernel.Arena, query: Float32, truth: Int64, bits: Bits, recalls: Recalls
 ) -> list[Trace]:
-    """Trace a query in two searches, and return one trace for each (k, width) of ``recalls``.
+    """Search clusters of 2-bit codes for a query, and return one trace for each (k, width) of ``recalls``.
 
-    The first search finds the loads after which each window ends. The second search measures the recalls after these
-    loads, which are exact. Between these loads, the last measured recall is repeated. ``truth`` has the ids of the true
-    results.
+    The clusters are searched twice. The first search finds out after which loads a search with any measured window
+    would end. The second search measures the recall after each of these loads. The traces repeat this recall for the
+    loads that follow, up to the next measured one.
+
+    ``truth`` has the ids of the true results. ``bits`` is a bitmap of the ids that may be found.
     """
 
     def run_until(course: kernel.Course, end: int) -> None:
@@ -159,7 +173,8 @@ def _trace_codes(
 def curve(traces: Sequence[Trace], k: int, width: int = 0, windows: Sequence[int] = WINDOWS) -> list[Point]:
     """Return a point (mean recall, mean number of loads) for each window, narrowest first.
 
-    The last point is that of the first window with recall 1; wider windows are left out.
+    Windows that are wider than the first window with recall 1 are left out. ``traces`` has a trace of each query, for
+    this k and this width.
     """
     points: list[Point] = []
     all_ends = [ends_of(trace.useful, windows) for trace in traces]
@@ -201,9 +216,10 @@ class Recalls:
         self._ranks = np.full(rows, _FAR, dtype=np.int32)
 
     def positions_of(self, ids: Int64, truth: Int64) -> Int32:
-        """Return the position of each id of ``truth``, int64 (m,), in ``ids``, int64 (n,), as int32 (m,).
+        """Return the position of each true result among the results of a search.
 
-        The position of an id that is not in ``ids`` is _FAR.
+        ``truth`` has the ids of the true results, int64 (m,). ``ids`` has the ids of the search's results, int64 (n,).
+        The positions are int32 (m,). The position of an id that is not in ``ids`` is _FAR.
         """
         self._ranks[ids] = np.arange(len(ids), dtype=np.int32)
         ranks = self._ranks[truth]

@@ -4,12 +4,17 @@ Layout, little-endian: a header of 32 bytes (magic ``MEC1``, kind of codes, n, d
 checksum of the codes; 4 bytes each, then 8 zero bytes), the head (n ids, int64, then n scales, float32), and the codes.
 The id of a deleted vector is -1. The score of an entry is the inner product of query and vector.
 
-Kind 0 are 8-bit codes, one byte for each value of a vector: uint8 (n, dimension). Kind 1 are 2-bit codes of the
-vectors' differences to the centre of the cluster. They are stored as the scale of the centre (float32), 12 zero bytes,
-the values of the centre (one byte each, padded to a multiple of 16), and the codes in blocks of 32 vectors. Each
-difference is rotated, by the same rotation for all, so that all values have equal weight. Then each value is rounded to
--3, -1, 1 or 3. One scale for each vector makes the product of query and code an unbiased estimate (RaBitQ, Gao and Long
-2024, and its extension to more bits).
+There are two kinds of codes:
+
+- Kind 0: 8-bit codes, one byte for each value of a vector: uint8 (n, dimension).
+- Kind 1: 2-bit codes of the difference between each vector and the centre of the cluster. The scale of the centre
+  (float32) and 12 zero bytes come first. Then come the values of the centre (one byte each, padded to a multiple of
+  16), and the codes in blocks of 32 vectors.
+
+To encode a difference with 2 bits per value, one fixed rotation is applied first, so that no value matters more than
+others. Then each value is rounded to -3, -1, 1 or 3. Each vector has a scale. The scale times the inner product of
+query and code is an unbiased estimate of the inner product of query and difference. This is RaBitQ (Gao and Long 2024)
+in its extension to more bits.
 """
 
 from __future__ import annotations
@@ -42,8 +47,10 @@ _CENTRE = 16
 _BLOCK = 32
 _FEW = 16
 _START = 16
-"""Bytes at the start of a row that hold magic, kind of codes, n and dimension. Rows with the same layout have the same
-start."""
+"""Number of bytes at the start of a row that contain magic, kind of codes, n and dimension.
+
+In rows in which these bytes are equal, ids, scales and codes are at equal offsets.
+"""
 _ID = np.dtype("<i8")
 _REAL = np.dtype("<f4")
 
@@ -66,9 +73,9 @@ class Centre:
 class Entries:
     """Coded vectors: ids int64 (n,), scales float32 (n,), codes uint8 (n, dimension).
 
-    Entries with 2-bit codes have a ``centre``. Their codes are uint8 (n, width), as
-    :func:`monograph.vectors.kernel.encode` returns them: each byte holds a half byte (four bits), with one bit of each
-    of four values.
+    Entries with 2-bit codes have a ``centre``, and their codes are uint8 (n, width), as
+    :func:`monograph.vectors.kernel.encode` returns them. Only the low four bits of a byte are used: one bit of each of
+    four values. Two bytes together have the codes of these four values.
     """
 
     ids: Int64
@@ -222,7 +229,7 @@ class RowStream(Protocol):
 def mark_deleted(body: RowStream, ids: Int64) -> None:
     """Mark entries of a row as deleted, in place. Only the head of the row is read and written, not the codes.
 
-    ``body`` is the row, ``ids`` are int64 (m,), those of the entries to delete. Ids that are not in the row are
+    ``body`` is the row. ``ids`` has the ids of the entries to delete, int64 (m,). Ids that are not in the row are
     ignored.
     """
     header = body.read(HEADER)

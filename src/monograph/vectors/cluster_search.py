@@ -1,4 +1,8 @@
-"""Search of single clusters: by codes, in one compiled call where they are in memory, or by their graphs."""
+"""Search of one query in the clusters of an index, nearest cluster first, in either design.
+
+In the codes design, all codes of a cluster are compared with the query. Clusters in memory are searched in one compiled
+call. In the graph design, a search follows the links of each cluster's graph.
+"""
 
 from __future__ import annotations
 
@@ -14,26 +18,35 @@ from monograph.vectors.search import Neighbours, VectorQuery, compare
 from monograph.vectors.stop import NEVER, Ranks, SearchEffort, rule_of
 
 AHEAD = 16
-"""Number of clusters whose pages are announced to the system before the first of them is read."""
+"""Number of clusters that the operating system is asked to read in advance: see
+:class:`monograph.store.words.prefetch.Prefetcher`."""
 READ_ON = 4
-"""A search that has loaded n clusters reads n // READ_ON clusters at a time, or more if it is certain to need more. The
-most is READ_TOGETHER."""
+"""Divisor of the number of clusters that a search reads at a time.
+
+A search that has loaded n clusters reads n // READ_ON clusters at a time. It reads more at a time if it certainly needs
+more. It never reads more than READ_TOGETHER at a time.
+"""
 READ_TOGETHER = 16
-"""Most clusters that are read at a time. This number of clusters stays in the processor's cache until they are
-searched."""
+"""Maximum number of clusters that a search reads at a time.
+
+The processor's cache has room for this number of clusters, so they are still in the cache when they are searched.
+"""
 LEAST_EF = 32
 """Least ef (number of candidates) of a walk along the graph of a cluster."""
 MOST_FIRST = 48
-"""Most clusters that are ranked at first, by their distance from the query. If these do not suffice, four times as many
-are ranked, and then all."""
+"""Maximum number of clusters that a search ranks by distance at its start.
+
+If the search needs more clusters, it ranks four times as many, and after these all clusters.
+"""
 FOREVER = 1 << 62
 
 
 class Search:
     """Search of one query in clusters, and its results so far.
 
-    ``query`` has the options of the search. ``how`` has its stop condition, and the width by which more results than k
-    are kept. ``vector`` is the query's vector, float32 (dimension,), of unit length.
+    ``query`` has the options of the search. ``how`` has the stop condition and the width. The width determines how many
+    results are kept in addition to k (:meth:`monograph.vectors.search.VectorQuery.room`). ``vector`` is the query's
+    vector, float32 (dimension,), of unit length.
     """
 
     __slots__ = ("compared", "how", "loaded", "loads", "pool", "query", "vector")
@@ -54,10 +67,11 @@ class Search:
 
     @property
     def certain_results(self) -> int:
-        """Number of kept results that are certain to be the best.
+        """Number of kept results that no dropped result ties with.
 
-        With ``ties``, and if no more results can be kept, results that tie with the last one may be missing. So only
-        the results with a score above the last one are certain. Otherwise all kept results are.
+        This is the number of all kept results, except in a search with the option ``ties`` that has filled its room for
+        results. Such a search may have dropped results with the score of the last kept result. So only the results with
+        a higher score are counted.
         """
         if not self.query.ties or self.pool.filled < self.query.room(self.how.width):
             return self.pool.filled
@@ -84,10 +98,11 @@ class CodeSearch(Search):
     __slots__ = ()
 
     def run(self, connection: Connection, memory: Memory, state: IndexState) -> bool:
-        """Search the clusters; then rank the results by their 8-bit codes, unless the query has ``ties``.
+        """Search the clusters, nearest first. Return whether the stop condition ended the search early.
 
-        Clusters that are not in memory are read when they are needed, and cached if there is room. Returns True if the
-        stop condition ended the search before every cluster was searched. Raises DamagedBytes.
+        False means that every cluster was searched. Clusters that are not in memory are read when they are needed, and
+        cached if there is room. The results are then ranked by their 8-bit codes, unless the query has the option
+        ``ties``. Raises DamagedBytes if stored bytes are damaged or an 8-bit code is missing.
         """
         query, arena = self.query, memory.arena(state)
         rule = rule_of(self.how.stop, query.k)
@@ -154,7 +169,10 @@ class GraphSearch(Search):
         return self.add_load(ranks)
 
     def run(self, connection: Connection, memory: Memory, state: IndexState) -> bool:
-        """Search the clusters, nearest first. Returns and raises as :meth:`CodeSearch.run`."""
+        """Search the clusters, nearest first. Return whether the stop condition ended the search early.
+
+        False means that every cluster was searched. Raises DamagedBytes if stored bytes are damaged.
+        """
         order = probes(state.centroids, self.vector, state.likely) if self.query.k else iter(())
         count = AHEAD
         while batch := list(islice(order, count)):

@@ -1,4 +1,7 @@
-"""Metadata values of all chunks in memory, for filters on the same key with other values."""
+"""Metadata values of all chunks in memory, one column for each key.
+
+A filter on a key whose column is loaded needs no SQL, whatever value it compares the key with.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from monograph.store.vectors import vectors
 from monograph.where import DATE, FIELDS, Comparison, Condition, matches
 
 MOST_KEYS = 16
-"""Most metadata keys whose values are kept in memory."""
+"""Maximum number of metadata keys whose values are kept in memory."""
 
 UNDATED = np.iinfo(np.int64).min
 _ORDERS = {">": np.greater, ">=": np.greater_equal, "<": np.less, "<=": np.less_equal}
@@ -28,9 +31,10 @@ Flags = npt.NDArray[np.bool_]
 class Column:
     """The values of one metadata key, each distinct value once.
 
-    ``of_chunks``, int32 (chunks,), has for each chunk the index of its value in ``values``; -1 if the chunk has no
-    value, or null. ``places`` has the index of each value, by value. Values that compare as equal share one index,
-    because no comparison distinguishes them.
+    ``of_chunks``, int32 (chunks,), has the index in ``values`` of each chunk's value. The index is -1 if the chunk has
+    no such key, or if its value is null. ``places`` maps each value to its index in ``values``. The key of a list or
+    object in ``places`` is (kind, JSON text). Values that compare as equal share one index, because no comparison
+    distinguishes them.
     """
 
     key: str

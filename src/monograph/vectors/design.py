@@ -27,15 +27,19 @@ class Design:
     Parameters
     ----------
     kind:
-        ``"codes"``: clusters contain 2-bit codes (two bits for each value of a vector) and are scanned; the best
-        results are compared again by 8-bit codes, which are stored once for each vector. ``"graph"`` (EcoVector):
-        clusters contain 8-bit codes and a small HNSW graph; the centroids have a graph in memory.
+        ``"codes"``: clusters contain 2-bit codes (two bits for each value of a vector). A search compares the query
+        with all codes of a cluster. It then compares the best results again by 8-bit codes, which are stored once for
+        each vector.
+
+        ``"graph"`` (EcoVector): clusters contain 8-bit codes and a small HNSW graph. The centroids have a graph in
+        memory.
     cluster_size:
         Average number of vectors for each centroid when the index is built.
     exact_below:
         With fewer vectors, the codes design has no clusters: a search compares every vector.
     links:
-        M of every HNSW graph: most links of a node at the upper levels.
+        M of every HNSW graph: the maximum number of links of a node at the upper levels. At level 0 it is twice this
+        number.
     ef_construction:
         Number of candidates from which the links of a new node are chosen.
     alpha:
@@ -121,7 +125,8 @@ def design_of(kind: str) -> Design:
 class Space:
     """One vector index of a file.
 
-    ``number`` is the number of its space: chunks or summaries. ``dimension`` is that of its vectors.
+    A space is a set of vectors that has an index of its own. ``number`` is the number of the space: ``CHUNKS`` or
+    ``SUMMARIES`` of :mod:`monograph.store.vectors.clusters`. ``dimension`` is the dimension of the vectors.
     """
 
     number: int

@@ -1,4 +1,8 @@
-"""Changes of one cluster, gathered in memory and written once, and vectors that are put into clusters."""
+"""Changes to the entries of a cluster, gathered in memory and written together.
+
+A cluster is stored in two parts. New entries are added to its recent part. To fold a cluster is to write all of its
+valid entries as its folded part, and to empty the recent part.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +32,15 @@ from monograph.vectors.cluster import (
 from monograph.vectors.design import Design, Space
 
 FOLD_RECENT = 32
-"""A cluster is folded when it has more recent entries than this number, and more of them than a quarter of its folded
-entries."""
+"""A cluster is folded when its recent part has more entries than this number, and more than a quarter of the number of
+entries in its folded part."""
 FOLD_DEAD = 0.15
-"""A cluster is folded when the share of its entries that are deleted is greater than this."""
+"""A cluster is folded when more than this share of the entries in its folded part are deleted."""
 MEND_AT_MOST = 0.25
-"""Largest share of a graph's nodes that are removed from it one by one. If more are removed, the graph is built again,
-which is then faster."""
+"""Share of the nodes of a graph, up to which deleted nodes are removed one by one.
+
+If a larger share is deleted, the graph is built again, which is then faster.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +88,7 @@ class Items:
 class ClusterEdit:
     """Changes to one cluster, gathered in memory. Nothing is written before :meth:`write`.
 
-    ``size`` has the stored numbers of valid and deleted entries of the cluster.
+    The parameter ``size`` has the numbers of valid and of deleted entries that are stored for the cluster.
     """
 
     def __init__(self, connection: Connection, design: Design, cluster: int, size: ClusterSize) -> None:
@@ -100,7 +106,7 @@ class ClusterEdit:
         return self._stored.size + self._added_count - self._removed_count
 
     def append(self, entries: Entries) -> None:
-        """Add entries to the recent part of the cluster."""
+        """Add new entries to the cluster."""
         self._recent.append(entries)
         self._recent_changed = True
         self._added_count += len(entries)
@@ -133,14 +139,15 @@ class ClusterEdit:
         return np.array(list(self._deleted), dtype=np.int64)
 
     def _mask_deleted(self, base: Entries) -> npt.NDArray[np.bool_]:
-        """Return a mask of the entries of the folded part, ``base``: which are deleted."""
+        """Return a mask, bool (n,): whether each entry of ``base``, the folded part of the cluster, is deleted."""
         dead: npt.NDArray[np.bool_] = (base.ids < 0) | among(base.ids, self._deleted_ids)
         return dead
 
     def write(self, *, fold: bool = False) -> None:
-        """Write the changes: in place if they are few, else by folding the cluster. With ``fold``, always fold it.
+        """Write the changes to the file.
 
-        To fold a cluster is to write all of its valid entries as its folded part.
+        In the codes design, a few changes are written in place; after many changes, the cluster is folded (see
+        FOLD_RECENT and FOLD_DEAD). In the graph design, or if ``fold`` is True, the cluster is always folded.
         """
         recent = sum(map(len, self._recent))
         folded = self._stored.size + self._stored.dead - self._recent_before
@@ -177,9 +184,10 @@ class ClusterEdit:
 def write_whole(
     connection: Connection, design: Design, cluster: int, entries: Entries, graph: bytes | None = None
 ) -> None:
-    """Write all entries of a cluster as its folded part, in place of its contents.
+    """Replace the contents of a cluster: write the given entries as its folded part, and empty its recent part.
 
-    ``graph`` is a graph of the first of these entries, which is extended to the others; None to build the whole graph.
+    In the graph design, the graph of the cluster is written too. ``graph`` is a graph of the first entries, into which
+    the other entries are inserted. If ``graph`` is None, a new graph of all entries is built.
     """
     body = pack(entries)
     store.put_part(connection, cluster, FOLDED, body)

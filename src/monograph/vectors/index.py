@@ -293,7 +293,7 @@ def _update(connection: Connection, state: IndexState) -> Update:
 
 @contextmanager
 def _translate_damage(connection: Connection) -> Iterator[None]:
-    """Translate DamagedBytes, raised in the block, into DamagedFile. The error names the file and how to repair it."""
+    """Raise DamagedFile if the ``with`` block raises DamagedBytes. The error names the file and how to repair it."""
     try:
         yield
     except kernel.DamagedBytes as fault:

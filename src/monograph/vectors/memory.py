@@ -29,18 +29,22 @@ EXACT_BELOW = 400
 WALKED = 64
 """Least ef (number of candidates) of a walk along the graph of the centroids."""
 _FILTERS = 16
-"""Most filters whose bitmaps of allowed memo rows are cached."""
+"""Maximum number of filters whose bitmaps of allowed memo rows are cached."""
 _FEW = 8
-"""Most filters whose allowed vectors are cached. Only filters that allow few vectors are."""
+"""Maximum number of filters whose allowed vectors are cached.
+
+The vectors of a filter are cached only if the filter allows at most EXACT_BELOW vectors.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Centroids:
     """The centroids of an index, in the form in which searches compare them with a query.
 
-    ``body`` has the centroids' 8-bit codes, in the format of a cluster; it is empty if the index has no clusters. The
-    ids in it are the clusters' numbers, ascending. Codes are precise enough, because only the order of the centroids
-    matters. ``graph`` is the HNSW graph of the centroids; None in the codes design.
+    ``body`` has the centroids' 8-bit codes, in the format of a cluster. The id of each entry is the number of the
+    centroid's cluster; entries are in ascending order of id. ``body`` is empty if the index has no clusters. Codes are
+    precise enough, because searches use only the order of the centroids by distance. ``graph`` is the HNSW graph of the
+    centroids; None in the codes design.
     """
 
     body: bytes = b""
@@ -68,9 +72,9 @@ class Centroids:
 class IndexState:
     """An index in the state that one transaction sees.
 
-    ``version`` and ``structure`` are those of :func:`monograph.store.vectors.clusters.versions`. ``likely`` is the
-    expected number of clusters that a search with k = 10 and recall 0.95 loads; None if such a search loads every
-    cluster.
+    ``version`` and ``structure`` are the numbers that :func:`monograph.store.vectors.clusters.versions` returns for the
+    index. ``likely`` is the expected number of clusters that a search with k = 10 and recall 0.95 loads. If it is None,
+    such a search loads every cluster.
     """
 
     version: int
@@ -83,7 +87,8 @@ class IndexState:
     def count(self, connection: Connection) -> int:
         """Return the number of vectors that a search can find.
 
-        If the index has clusters, it is computed from the clusters' numbers of entries.
+        If the index has clusters, the stored numbers of their entries are added up. This is faster than counting the
+        vectors.
         """
         if not len(self.centroids):
             return store.count(connection, self.space.number)
@@ -160,11 +165,13 @@ class Memory:
         return state
 
     def compared(self, connection: Connection, state: IndexState, query: VectorQuery) -> MemoVectors | None:
-        """Return the vectors to compare exactly; None if clusters are to be searched instead.
+        """Return the vectors that the query is compared with one by one; None if clusters must be searched instead.
 
-        These are all vectors of an index without clusters, or the allowed vectors if a filter allows few. The cache
-        finds a bitmap by its identity. This works because :meth:`allowed` returns the same object for a filter until
-        the file changes.
+        An index without clusters returns all its vectors. An index with clusters returns the allowed vectors if the
+        query's filter allows at most EXACT_BELOW.
+
+        Allowed vectors are cached by the identity of the filter's bitmap, not by its contents. This works because
+        :meth:`allowed` returns the same bitmap object for the same filter until the file changes.
         """
         bitmap = None
         if len(state.centroids):

@@ -16,30 +16,33 @@ Int64: TypeAlias = npt.NDArray[np.int64]
 SOAR_WEIGHT = 2.0
 """Lambda of SOAR: the weight of the component of the second residual that is parallel to the first residual."""
 _AT_ONCE = 1 << 24
-"""Most scores that are in memory at a time (64 MB)."""
+"""Largest number of scores that are in memory at a time (64 MB)."""
 _SAMPLE = 32
 _ITERATIONS = 8
 _NEAREST = 16
 """Number of nearest clusters among which the second cluster of a vector is chosen."""
 _FEW = 256
-"""Largest number of centroids with which every vector is multiplied. With more, gathering the centroids near each
-vector is faster."""
-ONE_THREAD = 1 << 18
-"""Most multiplications of a matrix product for which OpenBLAS, as shipped with numpy, uses one thread.
+"""Largest number of centroids for which second clusters are chosen by inner products with all centroids.
 
-With several threads, a small product is slow if other processes are busy, too: the threads wait for each other, fifty
-times as long as the product takes. Idle threads spin until the next product. An update of an index consists of small
-products."""
+With more centroids, it is faster to gather the _NEAREST centroids of each vector, and to multiply only with these."""
+ONE_THREAD = 1 << 18
+"""Largest number of multiplications in a matrix product that OpenBLAS, as shipped with numpy, computes in one thread.
+
+OpenBLAS uses several threads for a larger product. If other processes are busy, too, these threads wait for each other:
+fifty times as long as a small product takes. Idle threads spin until the next product. An update of an index consists
+of many small products."""
 MANY = 1 << 30
-"""Number of multiplications from which a matrix product is worth the cost of several threads: see ``ONE_THREAD``."""
+"""Least number of multiplications for which a matrix product uses several threads.
+
+A smaller product is computed in blocks of about ``ONE_THREAD`` multiplications each, in one thread."""
 
 
 def k_means(vectors: Float32, clusters: int, seed: int = 0) -> Float32:
-    """Return centroids of a set of vectors, of unit length: float32 (min(clusters, n), dimension).
+    """Return the centroids that k-means finds for a set of vectors, scaled to unit length.
 
-    ``vectors`` are float32 (n, dimension) with n > 0. This is mini-batch k-means with large batches: each round moves
-    the centroids to the means of a new sample, which has 32 vectors for each cluster. The same seed and vectors give
-    the same centroids.
+    ``vectors`` are float32 (n, dimension) with n > 0. The centroids are float32 (min(clusters, n), dimension). The
+    method is mini-batch k-means with large batches: each round moves the centroids to the means of a new sample, which
+    has 32 vectors for each cluster. The same seed and vectors give the same centroids.
     """
     random = np.random.default_rng(seed)
     n = len(vectors)
@@ -126,11 +129,11 @@ def _score_batches(vectors: Float32, centroids: Float32) -> Iterator[tuple[slice
 
 
 def split_in_two(vectors: Float32) -> npt.NDArray[np.bool_]:
-    """Split 2 or more vectors into two groups, neither empty; return the mask of one group, bool (n,).
+    """Split 2 or more vectors into two groups, and return the mask of one group, bool (n,). No group is empty.
 
-    The method is 2-means, started from the two ends of the direction of greatest variance. If one group has less than a
-    quarter of the vectors, they are split at the median of this direction instead. Vectors that are all equal are split
-    by their order.
+    The method is 2-means. It starts from the vectors above and those below the mean, along the direction of greatest
+    variance. If one of the resulting groups has less than a quarter of the vectors, all vectors are split at the median
+    along this direction instead. If all vectors are equal, they are split by their order.
     """
     spread = vectors - vectors.mean(axis=0)
     direction = spread[np.einsum("ij,ij->i", spread, spread).argmax()]

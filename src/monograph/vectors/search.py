@@ -1,4 +1,4 @@
-"""Search of a vector index, and exact comparison of all vectors of a small one."""
+"""Options and results of a search by vector, and the exact search, which compares the query with every vector."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ Read: TypeAlias = tuple[Int64, Float32]
 COMPARED_AT_ONCE = 8_192
 """Number of vectors that an exact comparison loads in one batch."""
 MORE = 8
-"""Number of results that a search of 2-bit codes keeps in addition to width * k: see :meth:`VectorQuery.room`."""
+"""Fixed part of the number of additional results that a search of 2-bit codes keeps: see :meth:`VectorQuery.room`."""
 SPARE = 6
-"""Number of vectors that are ranked exactly in addition to k. If these do not suffice, the number is multiplied by
-4."""
+"""An exact search ranks k + SPARE candidates by their cosines.
+
+While these do not suffice to be sure of the best k, the number of candidates is multiplied by 4."""
 ROUNDING = np.float32(1e-5)
-"""Upper bound of the difference between the products that the kernel computes and exact scores."""
+"""Upper bound of the difference between an inner product that the compiled kernel computes and the exact cosine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class VectorQuery:
     allowed: Bits | None = None
     """Bitmap of the memo rows that may be found (bit i of byte j stands for row 8j + i); None allows all rows."""
     stop: StopCondition | None = None
-    """The stop condition. None uses the condition with which the index's calibration reaches the target recall."""
+    """The stop condition. None uses a calibrated one: see :meth:`monograph.vectors.stop.Calibration.point`."""
     window_factor: float = 1.0
     """Factor by which the window of the calibrated stop condition is multiplied. It is above 1 for queries that are
     unlike the vectors in the index."""
@@ -58,9 +59,10 @@ class VectorQuery:
         object.__setattr__(self, "k", arguments.whole_number(self.k, "k", 0))
 
     def room(self, width: int) -> int:
-        """Return the number of results that a search keeps.
+        """Return the number of results that a search keeps until it ends.
 
-        This is ``pool``. For 2-bit codes, for which ``width`` is above 0, it is ``pool`` + width * k + MORE.
+        With a ``width`` of 0, this is :attr:`pool`. For 2-bit codes, ``width`` is above 0, and the number is
+        :attr:`pool` + ``width`` * k + MORE. More results are kept because 2-bit codes rank inexactly.
         """
         return self.pool + width * self.k + MORE if width else self.pool
 
@@ -74,9 +76,10 @@ class VectorQuery:
         return size + 1 if self.ties else size  # One more shows whether the last result ties with dropped ones.
 
     def best(self, rows: Int64, scores: Float32) -> tuple[tuple[int, ...], tuple[float, ...]]:
-        """Return (memo rows, scores) of the first k results; ``rows`` and ``scores`` are in order of score.
+        """Return (memo rows, scores) of the k best results.
 
-        With ``ties``, all results that have the score of the k-th are returned, too.
+        ``rows`` and ``scores`` are those of all results, with the highest score first. With ``ties``, further results
+        that have the same score as the k-th result are returned, too.
         """
         count = self.k
         if self.ties and 0 < count < len(scores):
@@ -109,9 +112,10 @@ class Neighbours:
     is below the target. ``"all"``: every cluster was searched. ``"exact"``: every allowed vector was compared.
     """
     read: Read | None = field(default=None, compare=False, repr=False)
-    """(memo rows (n,), vectors as stored (n, dimension)) that were loaded for the exact comparison.
+    """Vectors that were loaded for the exact comparison: (memo rows (n,), vectors as stored (n, dimension)).
 
-    They include those of ``items``. None if they were loaded in several batches, or if none were loaded.
+    The vectors of all ``items`` are among these vectors. None if the vectors were loaded in several batches, or if no
+    vectors were loaded.
     """
 
 
@@ -130,7 +134,10 @@ def prepare(vector: Float32, dimension: int) -> Float32:
 
 
 def prepare_many(vectors: npt.ArrayLike, dimension: int) -> Float32:
-    """Return vectors scaled to unit length: float32 (n, dimension), C-contiguous. Raises as :func:`prepare`."""
+    """Return vectors scaled to unit length: float32 (n, dimension), C-contiguous.
+
+    Raises InputError if the vectors have another dimension, or if one of them is zero or not finite.
+    """
     values = np.ascontiguousarray(vectors, dtype=np.float32)
     if values.ndim != 2 or values.shape[1] != dimension:
         raise InputError(

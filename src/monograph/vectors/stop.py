@@ -20,7 +20,7 @@ from monograph.errors import InputError
 from monograph.values import Float64
 
 Ranks: TypeAlias = Sequence[int]
-"""Ranks of the new results that one load brought among the best k: from 0 (the best), ascending."""
+"""Ranks of the new results of one load among the best k results so far, ascending. The best result has rank 0."""
 Weight: TypeAlias = Callable[[int], float]
 """Function that returns the weight of a new result, given its rank (0 is the best)."""
 
@@ -146,10 +146,11 @@ class Never:
 
 
 class SearchEffort(NamedTuple):
-    """Stop condition of a search, and its width: with 2-bit codes, ``width`` * k more results are kept.
+    """Stop condition of a search, and number of additional results that the search keeps.
 
-    ``stopped`` is the reason that is reported if the condition ends the search. It is ``"short"`` if no measured
-    condition reaches the target recall, else ``"enough"``.
+    A search of 2-bit codes keeps ``width`` * k results in addition to its k: see
+    :meth:`monograph.vectors.search.VectorQuery.room`. ``stopped`` is the reason that is reported if the condition ends
+    the search. It is ``"short"`` if no measured condition reaches the target recall, else ``"enough"``.
     """
 
     stop: StopCondition
@@ -198,7 +199,8 @@ def _make_rule(condition: StopCondition, k: int) -> StopRule:
 class Point:
     """Mean recall@k and mean number of loads, measured for searches with one k, one window and one width.
 
-    A search with ``width`` keeps ``width`` * k more results (:attr:`monograph.vectors.design.Design.widths`).
+    A search with ``width`` keeps ``width`` * k results in addition to its k: see
+    :attr:`monograph.vectors.design.Design.widths`.
     """
 
     k: int
@@ -222,9 +224,10 @@ class Calibration:
     def point(self, k: int, target: float) -> Point | None:
         """Return the cheapest measured point whose mean recall@k reaches the target.
 
-        If no point reaches it, the point with the highest recall is returned. If k was not measured, the points of the
-        next larger measured k are used; if there is none, those of the largest. None means that every cluster must be
-        searched: nothing was measured, or the target is 1 and no point reaches it.
+        The cost of a point is its number of loads plus its number of additional results. If k was not measured, the
+        points of the next larger measured k are used. If k is larger than all measured k, the points of the largest one
+        are used. If no point reaches a target below 1, the point with the highest recall is returned. If no point
+        reaches a target of 1, or if nothing was measured, return None: every cluster must be searched.
         """
         measured = {point.k for point in self.points}
         nearest_k = min((measured_k for measured_k in measured if measured_k >= k), default=max(measured, default=0))

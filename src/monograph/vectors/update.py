@@ -1,10 +1,13 @@
-"""Updates of the vector index, in the transaction of the rows that they belong to.
+"""Updates of the vector index, in the transaction that stores or deletes the vectors.
 
-A cluster has two parts: a folded one, and recent entries. In the codes design, new entries are appended to the recent
-part, and folded into the other when they are many. Deleted entries are marked at once, and removed by the next fold.
-The graph design folds at every write, so that the graph of a cluster has exactly the valid entries. A cluster that is
-too large is split in two, and one that is too small is dissolved. The vectors in and near it are then assigned to
-clusters again (the rebalancing of SPFresh, Xu et al. 2023).
+A cluster has two parts, a folded and a recent one. New entries are appended to the recent part. Deleted entries of the
+folded part are only marked. To fold a cluster is to write all of its valid entries as its folded part. The codes design
+(see :mod:`monograph.vectors.design`) folds a cluster when it has many recent or deleted entries. The graph design folds
+at every write, so that the graph of a cluster has exactly the valid entries.
+
+A cluster that is too large is split in two. Its vectors and those of the nearest cluster are then assigned to clusters
+again. A cluster that is too small is dissolved, and its vectors are assigned to other clusters. This is the rebalancing
+of SPFresh (Xu et al. 2023).
 """
 
 from __future__ import annotations
@@ -24,12 +27,12 @@ from monograph.vectors.edit import ClusterEdit, Items, write_whole
 from monograph.vectors.memory import Centroids
 
 SPLIT_AT = 1.75
-"""A cluster is split in two when it has more entries than this factor times the average number of entries."""
+"""A cluster is split in two when it has more entries than this factor times ``mean_entries`` of the design."""
 DISSOLVE_AT = 0.125
 NEIGHBOURS = 1
-"""Number of clusters nearest to a split cluster whose vectors are assigned to clusters again."""
+"""Number of neighbouring clusters that take part in a split: their vectors are assigned to clusters again, too."""
 CANDIDATES = 32
-"""Number of nearest centroids with which a vector is compared when it is assigned to clusters again."""
+"""Number of centroids near a removed cluster that are candidates when its vectors are assigned to clusters again."""
 
 
 def build(connection: Connection, space: Space, memos: Int64, vectors: Float32) -> None:
@@ -56,7 +59,7 @@ def build(connection: Connection, space: Space, memos: Int64, vectors: Float32) 
 
 
 def _store_vectors(connection: Connection, space: Space, items: Items, clusters: Int64) -> None:
-    """Store the placements of new vectors. In the codes design, store their 8-bit codes, too."""
+    """Store which clusters each new vector is in (its placement), and in the codes design also its 8-bit code."""
     memos = items.coded.ids
     if not space.design.has_graphs:
         rows = (items.coded.take(slice(index, index + 1)) for index in range(len(memos)))
@@ -65,9 +68,10 @@ def _store_vectors(connection: Connection, space: Space, items: Items, clusters:
 
 
 def _group_by_cluster(assigned: Int64) -> Iterator[tuple[int, Int64]]:
-    """Yield (cluster, indexes of its vectors), clusters ascending.
+    """Yield (cluster, indexes of its vectors) for each cluster that has vectors, clusters ascending.
 
-    Vectors whose first cluster it is come before vectors whose second cluster it is.
+    ``assigned`` has the first and the second cluster of each vector, int64 (n, 2). The vectors that have a cluster as
+    first cluster come before the vectors that have this cluster as second cluster.
     """
     columns, rows = np.nonzero(assigned.T >= 0)
     return _group_by_owner(rows, assigned[rows, columns])
@@ -80,9 +84,10 @@ def _group_by_owner(rows: Int64, owners: Int64) -> Iterator[tuple[int, Int64]]:
 
 
 def _to_numbers(names: Int64, assigned: Int64) -> Int64:
-    """Return the numbers of the clusters that vectors are assigned to: int64 (n, 2); 0 stands for no cluster.
+    """Return the numbers of the clusters of vectors, given the clusters' indexes: int64 (n, 2).
 
-    ``assigned`` has the clusters' indexes in ``names``; -1 stands for no cluster.
+    ``names`` has the number of each cluster, by index. ``assigned`` has the indexes of the first and the second cluster
+    of each vector. An index of -1 (no second cluster) becomes the number 0.
     """
     return np.where(assigned >= 0, names[assigned], 0)
 
@@ -92,9 +97,10 @@ def _make_placements(memos: Int64, clusters: Int64) -> Iterator[Placement]:
 
 
 def finish(connection: Connection, space: Space, before: Centroids) -> None:
-    """Write the centroids that searches read, and their graph, after clusters were added or removed.
+    """Store the centroids once more, in the form that searches read, after clusters were added or removed.
 
-    ``before`` are the centroids as they were stored before the change.
+    In the graph design, the graph of the centroids is updated, too. ``before`` are the centroids and their graph as
+    they were stored before the change.
     """
     names, vectors = store.centroids(connection, space.number, space.dimension)
     body, graph, design = pack(encode(names, vectors)), None, space.design
@@ -152,7 +158,7 @@ class Update:
         self._balance(by_cluster)
 
     def fold(self) -> None:
-        """Fold every cluster that has recent or deleted entries, so that only its folded part is left."""
+        """Fold every cluster that has recent or deleted entries: write its valid entries as its only part."""
         for cluster, size in self._sizes.items():
             if size.dead or store.part(self._connection, cluster, store.RECENT) is not None:
                 self._edit(cluster).write(fold=True)
@@ -220,9 +226,10 @@ class Update:
         return self._reform(cluster, np.stack(halves))
 
     def _reform(self, cluster: int, new_centroids: Float32) -> list[int]:
-        """Replace a cluster by clusters with new centroids, and assign its vectors and those near it to clusters again.
+        """Replace a cluster by clusters with new centroids, and assign its vectors to clusters again.
 
-        Without new centroids, the cluster is dissolved. Returns the numbers of the changed clusters.
+        The vectors of the nearest NEIGHBOURS clusters are assigned again, too. Without new centroids, the cluster is
+        dissolved, and only its own vectors are assigned again. Returns the numbers of the changed clusters.
         """
         index = int(np.searchsorted(self._names, cluster))
         old = self._vectors[index]
@@ -252,7 +259,7 @@ class Update:
         return self._move(items, before, after, cluster)
 
     def _replace_cluster(self, index: int, new_centroids: Float32) -> None:
-        """Remove the cluster at an index of the current clusters, and append clusters with the new centroids."""
+        """Remove one of the current clusters, given its index, and append clusters with the new centroids."""
         names, vectors = self._centroids()
         cluster = int(names[index])
         store.remove_cluster(self._connection, cluster)
@@ -267,9 +274,11 @@ class Update:
         self._changed = True
 
     def _move(self, items: Items, before: Int64, after: Int64, removed: int) -> list[int]:
-        """Move entries from the clusters in ``before`` to those in ``after``; return the numbers of changed clusters.
+        """Move vectors from their previous clusters to their new clusters; return the numbers of changed clusters.
 
-        ``removed`` is the number of a cluster that was deleted already; nothing is deleted from it.
+        ``before`` and ``after`` are the numbers of the previous and the new clusters of each vector, int64 (n, 2); 0
+        stands for no cluster. ``removed`` is the number of a cluster that was removed already. Nothing is deleted from
+        this cluster.
         """
         leaving = list(_group_by_owner(*_find_unshared(before, after, removed)))
         coming = list(_group_by_owner(*_find_unshared(after, before)))
@@ -283,9 +292,10 @@ class Update:
 
 
 def _find_unshared(clusters: Int64, others: Int64, without: int = 0) -> tuple[Int64, Int64]:
-    """Return (rows, clusters): the clusters that ``clusters`` has in a row and ``others`` lacks in the same row.
+    """Return (row, cluster), as two arrays, for each cluster of ``clusters`` that ``others`` lacks in the same row.
 
-    The clusters 0 (no cluster) and ``without`` are left out.
+    ``clusters`` and ``others`` have cluster numbers, int64 (n, 2): one row for each vector. The numbers 0 (no cluster)
+    and ``without`` are skipped.
     """
     alone = ~(clusters[:, :, None] == others[:, None, :]).any(axis=2) & (clusters != 0) & (clusters != without)
     rows, columns = np.nonzero(alone)

@@ -64,7 +64,10 @@ def _check_centroids(connection: Connection, state: IndexState) -> Iterator[str]
 
 
 def _check_clusters(connection: Connection, state: IndexState) -> Iterator[str]:
-    """Yield differences between the entries of clusters and the clusters' stored sizes, graphs and placements."""
+    """Yield a message for each cluster that is damaged, or that has a wrong size or graph.
+
+    The last message counts the clusters that do not contain exactly the vectors that are placed in them.
+    """
     space = state.space.number
     sizes = store.sizes(connection, space)
     memos_by_cluster: dict[int, set[int]] = {}
@@ -97,7 +100,10 @@ def _check_clusters(connection: Connection, state: IndexState) -> Iterator[str]:
 
 
 def _check_codes(connection: Connection, state: IndexState) -> Iterator[str]:
-    """Yield the faults of 8-bit codes, and the differences between the vectors with codes and those with placements."""
+    """Yield messages about 8-bit codes that are damaged, missing or left over.
+
+    In the codes design, each vector that is in a cluster needs one 8-bit code. Otherwise there must be no such codes.
+    """
     space = state.space.number
     if state.space.design.has_graphs or not len(state.centroids):
         if store.has_codes(connection, space):

@@ -1,4 +1,4 @@
-"""Bring a file up to date with documents, with a plan, or with what it held at an earlier moment.
+"""Storage of documents that a caller gives, of the files in the plan of a sync, and of an earlier state of a file.
 
 Models run first. Each result of a model is stored in the memo as soon as it exists. Then one transaction stores a batch
 of documents with their chunks, index rows and vectors. Values that are derived as fast as they are stored are derived
@@ -84,10 +84,11 @@ def in_batches(
     on_progress: OnProgress | None,
     expected: int = 0,
 ) -> Report:
-    """Store documents of a caller batch by batch, then update the tree.
+    """Store the documents that a caller gave, one batch after the other, then update the tree.
 
-    ``store_batch`` stores one batch and returns its tally. ``phase`` names the work in the progress. ``expected`` is
-    the amount of text in characters; if it is at least WORTHWHILE, other processes derive values ahead.
+    ``listed`` are the documents. ``store_batch`` stores one batch and returns its tally. Progress is reported with
+    ``phase`` as the name of the work. ``expected`` is the number of characters in all documents. If it is at least
+    WORTHWHILE, other processes derive values ahead.
     """
     tally, done = Tally(), 0
     parcels = batches((Parcel(None, (document,)) for document in listed), BATCH_DOCUMENTS)
@@ -103,10 +104,10 @@ def in_batches(
 
 @telemetry.traced("monograph.apply")
 def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgress | None = None) -> Report:
-    """Carry out a plan.
+    """Carry out the plan of a sync: store new and changed files, and remove the documents of files that are gone.
 
-    A source that cannot be read becomes a problem in the report, and its stored documents stay. ``limits`` are the
-    limits for reading a source.
+    A source that cannot be read becomes a problem in the report, and its stored documents stay. ``limits`` bound the
+    size of a source, and the time and memory for reading it.
     """
     tally = Tally(problems=list(plan.problems), moved=list(plan.moved))
     if pipeline.describer is not None:
@@ -164,7 +165,8 @@ def store(
 
     Both steps are repeated if another process deletes a needed value from the memo between them. With ``strict``, the
     error of the first document that cannot be stored is raised, and nothing is stored. Otherwise such a document is
-    skipped and becomes a problem. Raises Overtaken, and stores nothing, if the stored state differs from ``seen``.
+    skipped and becomes a problem. Raises ConcurrentChange, and stores nothing, if the stored documents differ from
+    ``seen``.
     """
     ready = _prepare(pipeline, batch, precomputed)
     if strict:
@@ -203,7 +205,7 @@ def store(
 
 @telemetry.traced("monograph.derive.chunks")
 def _prepare(pipeline: Pipeline, batch: Sequence[Parcel], precomputed: Precomputed) -> list[PreparedParcel]:
-    """Cut the changed documents of a batch into chunks, and return each parcel with them."""
+    """Cut the changed documents of a batch into chunks, and return each parcel with its prepared documents."""
     with pipeline.database.read() as connection:
         work = [list(changed(connection, parcel, pipeline.settings)) for parcel in batch]
     missing = [
@@ -233,10 +235,11 @@ def _remove_gone(pipeline: Pipeline, gone: tuple[Change, ...], tally: Tally) -> 
 
 
 def restore(pipeline: Pipeline, second: int) -> None:
-    """Change a copy of a file back to its state at the end of a second since 1970, and delete all previous versions.
+    """Change a copy of a file back to an earlier state, and delete all previous versions from the copy.
 
-    Documents that were stored later are replaced by the versions that were valid at that second. Missing values are
-    derived. Assertions stay as they are, and so do names that a caller kept apart or merged. Raises DamagedFile if a
+    The state is that at the end of ``second``, which is counted since 1970. Documents that were stored later are
+    removed, and the versions that were valid at that time are stored again. Missing values are derived. Two things are
+    not changed back: assertions, and a caller's decisions to merge names or to keep them apart. Raises DamagedFile if a
     previous version cannot be read, and ModelError if a model is needed and does not answer.
     """
     database = pipeline.database
@@ -258,9 +261,10 @@ def restore(pipeline: Pipeline, second: int) -> None:
 
 
 def derive_missing(pipeline: Pipeline, second: int) -> None:
-    """Derive the values that previous versions lack because a model was changed since, and assign them.
+    """Derive the vectors and extractions that previous versions lack, and store them with these versions.
 
-    ``second`` is a number of seconds since 1970. Only versions that were valid then are completed.
+    A previous version lacks these values if a model of the file was changed after the version was stored. Only versions
+    that were valid at the end of ``second``, which is counted since 1970, are completed.
     """
     database = pipeline.database
     with database.read() as connection:

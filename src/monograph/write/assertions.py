@@ -23,9 +23,11 @@ def add(
     *,
     missing_ok: bool = False,
 ) -> Report:
-    """Store nodes and relations; on an error none is stored. Raises as :meth:`monograph.library.graph.GraphWriter.add`.
+    """Store asserted nodes and relations. On an error none is stored.
 
-    In the report, ``changed`` counts the assertions that replaced a stored one.
+    With the ``guard`` of a view, only chunks and documents of this view count as origins, and each assertion must have
+    such an origin. With ``missing_ok``, unknown origins are skipped. In the report, ``changed`` counts the assertions
+    that replaced a stored one. The errors are those of :meth:`monograph.library.graph.GraphWriter.add`.
     """
     check(nodes, relations)
     items: list[AssertedNode | AssertedRelation] = [*nodes, *relations]
@@ -63,9 +65,10 @@ def add(
 def remove(
     database: Database, nodes: Sequence[str], relations: Sequence[RelationKey], guard: WriteGuard | None = None
 ) -> Report:
-    """Remove nodes with all their relations, and single relations.
+    """Remove asserted nodes by id, all relations of these nodes, and the given relations.
 
-    In the report, ``removed`` counts the removed rows.
+    Unknown nodes and relations are skipped. With the ``guard`` of a view, only assertions from documents of this view
+    are removed. In the report, ``removed`` counts the removed rows.
     """
     removed = 0
     with database.write() as connection:

@@ -46,7 +46,9 @@ its whole batch.
 """
 
 FEW_FILES = 64
-"""Largest number of files that are read in this process, without starting reader processes. All of them must be texts.
+"""Largest number of files that are read without starting child processes, if all files have harmless formats.
+
+The harmless formats are plain text, Markdown and JSON Lines.
 """
 
 CUTTER = 1
@@ -107,7 +109,7 @@ def grouped(items: Iterable[T], *bounds: tuple[Callable[[T], int], int]) -> Iter
 Pictured: TypeAlias = Callable[[str, Part, list[Problem]], tuple[Document, ...]]
 """Function that returns the documents of a part of a file, with texts in place of pictures.
 
-It is called with the uri of the file, the part, and a list of problems, to which it adds those that it meets.
+Its arguments are the uri of the file, the part, and a list of problems. The function adds its own problems to the list.
 """
 
 
@@ -118,10 +120,10 @@ def read_plan(
     on_progress: OnProgress | None,
     pictured: Pictured | None = None,
 ) -> Iterator[Parcel]:
-    """Read the new and changed files of a plan, and yield their documents in order. Errors are added to ``problems``.
+    """Read the new and changed files of a plan, and yield their documents as parcels, in the order of the plan.
 
-    ``pictured`` puts texts in place of pictures. Without it, words in pictures are recognised if the extra ``ocr`` is
-    installed. Progress is reported before the documents of each file.
+    Errors are added to ``problems``. The function ``pictured`` puts texts in place of pictures. Without it, words in
+    pictures are recognised if the extra ``ocr`` is installed. Progress is reported before the documents of each file.
     """
     work = [change for change in plan.changes if change.kind in ("new", "changed")]
     roots = {root.name: root for root in plan.roots}

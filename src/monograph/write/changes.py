@@ -157,9 +157,9 @@ class FileState:
 class State:
     """Stored rows that a batch may change.
 
-    ``documents`` has, by id, the stored documents that have an id of the batch, and all other documents of the batch's
-    files. ``owners`` maps each chunk id of the batch to the id of the stored document that has the chunk. ``faulty``
-    has the uris of files of which a part could not be stored.
+    ``documents`` maps ids to stored documents. It has the documents whose ids occur in the batch, and the documents
+    that files of the batch no longer contain. ``owners`` maps chunk ids that occur in the batch to the ids of the
+    stored documents that have these chunks. ``faulty`` has the uris of files of which a part could not be stored.
     """
 
     documents: Mapping[str, StoredDocument]
@@ -186,8 +186,8 @@ def decide(batch: Sequence[PreparedParcel], state: State, seen: ReadState = NOTH
     """Compare a batch with the stored documents, and return the changes that it makes.
 
     The result is the same as if the documents were stored one after the other. A later document replaces an earlier one
-    with the same id. It may also use chunk ids that an earlier change has freed. Raises Overtaken if a stored document
-    is not in the state of ``seen``.
+    with the same id. It may also use chunk ids that an earlier change has freed. Raises ConcurrentChange if the hash of
+    a stored document differs from its hash in ``seen``.
     """
     for name, sha256 in seen.hashes.items():
         stored = state.documents.get(name)

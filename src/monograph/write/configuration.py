@@ -1,4 +1,4 @@
-"""Id, settings and models of a file, which must be written with the settings and models it was built with."""
+"""Id, settings and models of a file. Every write must use the settings and models that the file was built with."""
 
 from __future__ import annotations
 
@@ -91,12 +91,13 @@ Given = TypeVar("Given", bound="Specified")
 class ModelSlot(Generic[Given]):
     """One kind of model of a file: how the file's model is stored, compared with a given one, and loaded.
 
-    ``load_NAME`` of :mod:`monograph.derive.loading` loads a model of the kind ``name`` from its spec. ``default_spec``
-    is the spec of the default model. The other fields are parts of the error message for a file that was built with
-    another model:
+    ``name`` is the kind, such as ``embedder``. The function ``load_`` + ``name`` of :mod:`monograph.derive.loading`
+    loads a model from its spec. ``default_spec`` is the spec of the default model. The other fields are parts of the
+    error message for a file that was built with another model:
 
     - ``made_by`` comes before the key of the stored model.
-    - ``keep`` says how to open the file with its stored model. Its ``{}`` becomes "with the ..." or "without ...".
+    - ``keep`` says how to open the file with its stored model. Its ``{}`` is replaced by words such as "with the
+      embedder 'key'" or "without an embedder".
     - ``rebuild`` says how to change to the given model by a command.
     - ``in_python`` replaces ``rebuild`` if no command can name the given model.
     """
@@ -320,16 +321,16 @@ class FileModels:
 
     @property
     def extractor(self) -> Extractor:
-        """The model that finds names in chunks. Raises as :attr:`embedder`."""
+        """The model that finds names in chunks. Raises ModelError if the file's stored model cannot be loaded here."""
         if self.given_extractor is None:
             self.given_extractor = self._load(EXTRACTOR)
         return self.given_extractor
 
     @property
     def summarizer(self) -> Summarizer:
-        """The model that makes summaries; in a file without a tree, the one for a new tree.
+        """The model that writes the summaries of the tree, or will write them if the file has no tree yet.
 
-        Raises as :attr:`embedder`.
+        Raises ModelError if the file's stored model cannot be loaded here.
         """
         if self.given_summarizer is None:
             self.given_summarizer = self._load(SUMMARIZER)
@@ -362,10 +363,11 @@ class FileModels:
         self.given_describer = given
 
     def adopt_describer(self) -> None:
-        """Store the given describer as the file's describer, or remove the stored one if describers are disabled.
+        """Store the given describer as the file's describer, or store that the file's describer was removed.
 
-        A given describer replaces any stored one. After a change to another describer, the next sync reads again all
-        files that may contain pictures. If no describer was given and none is to be removed, nothing changes.
+        A given describer replaces any stored one. The describer is removed if :meth:`describe_by` was called with
+        ``none``. If no describer was given or removed, nothing changes. After a change to another describer, the next
+        sync reads again all files that may contain pictures.
         """
         describer = self.given_describer
         if describer is None and not self.describer_disabled:

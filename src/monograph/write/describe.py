@@ -187,9 +187,10 @@ def insert_captions(
 ) -> Document | None:
     """Return a document with captions in place of its picture marks; None if no text is left.
 
-    ``captions`` maps the mark of a picture to its caption. A description gets a place of its own, so that its chunks
-    are cited as that picture. After the description, the place around the picture continues. Offsets of sections and
-    places are shifted. Pictures whose marks are not in the document are skipped.
+    ``captions`` maps the mark of a picture to its caption. Each description becomes a new
+    :class:`~monograph.values.Place` of the document, so that its chunks are cited as that picture. The
+    place that contained the picture, such as a page, continues after the description. The offsets of sections and
+    places are adapted to the new text. Pictures whose marks are not in the document are skipped.
     """
     edits = []
     for picture in pictures:

@@ -32,10 +32,10 @@ def write_and_erase(
 ) -> Report:
     """Run a write that may remove text, then erase the removed text from the bytes of the file.
 
-    The erasure takes place if it is wanted, or if an earlier erasure is pending. ``wanted`` says whether it is; None
-    means the file's setting. ``work`` writes, updates the tree and returns its report. Its argument is whether removed
-    text is to be erased. If a wanted erasure fails, the next write repeats it. With ``strict``, the error is raised;
-    otherwise it is a problem in the report.
+    ``wanted`` says whether removed text is to be erased; None means the file's setting. ``work`` gets this decision as
+    its argument. It writes, updates the tree and returns its report. An erasure that is pending from an earlier write
+    is carried out in any case. If a wanted erasure fails, the next write repeats it. With ``strict``, the error of a
+    wanted erasure is raised. Otherwise the error becomes a problem in the report.
     """
     with database.read() as connection:
         forgets = settings.load_always_forget(connection) if wanted is None else wanted
@@ -75,10 +75,11 @@ def write_and_erase(
 def erase(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
     """Erase from the bytes of the file everything that no document needs any more.
 
-    Unused memo values are deleted. Unused names are deleted, and so are the pairs that keep such a name apart. Deleted
-    entries of the vector indexes are dropped. The inverted index is merged into one segment, because SQLite before 3.42
-    cannot clear single postings. Then the file is rewritten without free space, and the write-ahead log is emptied.
-    Raises BusyFile if another process still reads an older state.
+    Unused memo values and unused names are deleted. A pair of names that must not be merged is deleted if one of the
+    two names is not in the file any more. The only exception is a short form whose full name is still in the file.
+    Deleted entries of the vector indexes are dropped. The inverted index is merged into one segment, because SQLite
+    before 3.42 cannot delete single postings from a segment. Then the file is rewritten without free space, and the
+    write-ahead log is emptied. Raises BusyFile if another process still reads an older state.
     """
     with database.write() as connection:
         tokens = settings.pending_erasures(connection)
@@ -106,7 +107,7 @@ def erase(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
 
 
 def erase_pending(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
-    """Carry out pending erasures, if there are any. Raises as :func:`erase`."""
+    """Carry out pending erasures, if there are any. Raises BusyFile if another process still reads an older state."""
     with database.read() as connection:
         pending = settings.pending_erasures(connection)
     if pending:

@@ -54,8 +54,8 @@ def extract(
 ) -> None:
     """Derive the missing extractions of chunks, and count them in the tally.
 
-    ``waiting`` has packed values that are not stored yet, and ``ahead`` values that other processes derived, both by
-    memo key: see ``Derivation.derive_missing``.
+    ``waiting`` has packed values that are not stored yet. ``ahead`` has packed values that other processes have
+    derived. Both have the memo keys of the values as keys: see ``Derivation.derive_missing``.
     """
     derivation = derive_extractions(pipeline.extractor)
     derived = derivation.derive_missing(pipeline.database, derivation.keyed(chunks), waiting, ahead)
@@ -80,14 +80,14 @@ class ExtractedGraph:
 class DerivedValues:
     """Values that are derived for a batch of documents, and stored with them.
 
-    They include the values of documents that a later document of the same batch replaces. So the next time, these
-    values need not be derived again.
+    A later document of the batch may replace an earlier document with the same id. The values of the earlier document
+    are also stored, so that they need not be derived again.
 
     - ``waiting``: packed values that are not stored yet, by memo key.
-    - ``vectors``: memo keys of all chunks' vectors.
+    - ``vectors``: memo keys of the vectors of all chunks.
     - ``parts``: parts of the graph by (document id, document hash); None in a file without a graph.
-    - ``codes``: for each name that had no code, the memo key of its new code. A code has one bit for each dimension of
-      the name's vector.
+    - ``codes``: memo keys of new codes of names, by name. The code of a name has the signs of its vector's values, one
+      bit each.
     """
 
     waiting: Mapping[bytes, bytes]
@@ -162,7 +162,8 @@ def relate(
 def part_of(title: str, chunks: Sequence[Chunk], packed: Sequence[bytes], cannot_link: Pairs) -> DocumentPart:
     """Build a document's part of the graph from the packed extractions of its chunks.
 
-    Raises one of UNDECODABLE if an extraction cannot be unpacked.
+    If an extraction cannot be unpacked, raises one of the errors in
+    :data:`monograph.store.file.errors.UNDECODABLE`.
     """
     texts = [chunk.text for chunk in chunks]
     extracted = [extractions.unpack(value, text) for value, text in zip(packed, texts, strict=True)]
@@ -215,10 +216,11 @@ def store_graph(
 ) -> None:
     """Store documents' parts of the graph and their names, within the transaction that stores the documents.
 
-    Each part is (row of the document, rows of its chunks in reading order, the part). ``uses`` and ``known`` are as for
-    :func:`monograph.store.graph.graphs.put`. Raises MissingValue if a code has been deleted from the memo. Raises it
-    also if an extraction is in another memo row than the one from which a part was built: the extraction was derived
-    again, and may differ.
+    Each part is (row of the document, rows of its chunks in reading order, the part). ``uses`` collects the changes of
+    the names' counts. ``known`` has the rows of documents that may already have a stored part: see
+    :func:`monograph.store.graph.graphs.put`. Raises MissingValue if a code is neither stored nor in the memo, or if an
+    extraction has moved to another memo row after its part was built. Such an extraction was derived again, and may
+    differ.
     """
     all_parts = (derived.parts or {}).values()
     made_from = {key: row for related in all_parts for key, row in zip(related.keys, related.extractions, strict=True)}

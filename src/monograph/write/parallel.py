@@ -1,7 +1,8 @@
 """Derived values of documents, computed in other processes before the writer needs them.
 
-Only the static word vectors and the pattern extractor of the package run in other processes. Other models are called in
-this process, and are responsible for their own speed. Precomputed values that the memo already has are discarded.
+Values are precomputed only if the file has a graph and uses two models of the package: the static word vectors and the
+pattern extractor. With any other embedder or extractor, the writer's process calls both models when it stores a batch,
+and a model must be fast by itself. Precomputed values that the memo already has are discarded.
 """
 
 from __future__ import annotations
@@ -29,10 +30,12 @@ from monograph.write.graph import NOTHING_PRECOMPUTED, Precomputed, embedded_key
 from monograph.write.pipeline import Pipeline
 
 AT_ONCE = 130_000
-"""Number of characters at which a task for another process is full."""
+"""Size of a task, in characters of text. Documents are added to a task until it has at least this many."""
 
 MOST_CODED = 200_000
-"""Largest number of names of which a process remembers that their codes were sent. Above it, the process forgets all.
+"""Largest size of the set in which a process keeps the names whose codes it has computed.
+
+A larger set is emptied. The process may then compute the code of a name again.
 """
 
 
@@ -49,7 +52,10 @@ _coded: set[str] = set()
 
 @dataclass(frozen=True, slots=True)
 class _BatchTask:
-    """Task for a process: documents with their hashes, the file's settings, and pairs of names that are kept apart."""
+    """Task for a process: documents with their hashes, the file's settings, and pairs of names.
+
+    ``cannot_link`` has the pairs of names that are never merged into one entity.
+    """
 
     documents: tuple[tuple[Document, bytes], ...]
     settings: Settings
@@ -58,7 +64,7 @@ class _BatchTask:
     limits: ClassVar = Limits(max_seconds=arguments.MOST, max_memory=arguments.MOST_BYTES)
 
     def parts(self) -> Iterator[_Reply]:
-        """Yield the reply, which is in one part."""
+        """Compute the reply to this task, and yield it whole, as the only part of the result."""
         yield _make(self, set() if self.is_warm_up else _coded)
         if self.is_warm_up:
             gc.freeze()  # Loaded models stay in memory, so the garbage collector need not scan them.
@@ -121,10 +127,11 @@ class _Makers(ChildPool):
         return [(task, self.call(task)) for task in tasks]
 
     def done(self, calls: _PendingBatch) -> Precomputed:
-        """Return the precomputed values of a batch.
+        """Wait for the tasks of a batch, and return their values.
 
-        Tasks that no process has begun are computed in this process, last first. Documents on which a process failed
-        are left out: the writer computes their values and reports errors.
+        Tasks that no process has begun are cancelled, from the last one back, and computed in this process instead. If
+        a process fails on a task, the task's documents are left out. The writer then computes their values and reports
+        errors.
         """
         computed_here: list[_Reply] = []
         while len(computed_here) < len(calls) and calls[-1 - len(computed_here)][1].cancel():
@@ -152,7 +159,11 @@ def _reply(call: Call[_Reply]) -> _Reply:
 
 
 def _make(task: _BatchTask, coded: set[str]) -> _Reply:
-    """Compute the reply to a task. Codes of the names in ``coded`` were sent before and are left out."""
+    """Compute the reply to a task.
+
+    ``coded`` has names whose codes this process has computed for an earlier task. Codes of these names are left out.
+    Names whose codes are computed now are added to ``coded``.
+    """
     embedder, extractor = StaticEmbedder(), PatternExtractor()
     cut = [
         None if isinstance(result, Problem) else result for result in prepare(task.documents, embedder, task.settings)

@@ -1,8 +1,8 @@
 """Adding and removing single chunks (passages) of stored documents, as frameworks do.
 
-The chunks of such a document are ready-made passages, and its text is the passages joined. To change it, the stored
-document is read, its passages are changed, and the document is stored again. If another writer changes the document in
-between, all three steps are repeated.
+A document to which a framework adds chunks consists of ready-made passages. Each passage is one chunk, and the text of
+the document is its passages joined. A change has three steps: read the stored document, change its passages, and store
+the document again. If another writer changes the document in between, the three steps are repeated.
 """
 
 from __future__ import annotations
@@ -47,7 +47,11 @@ def put(pipeline: Pipeline, given: Iterable[Document], on_progress: OnProgress |
 
 
 def remove(pipeline: Pipeline, ids: Sequence[str] | None, allowed: CompiledFilter) -> Report:
-    """Remove single chunks: see :meth:`monograph.Monograph.remove_chunks`."""
+    """Remove the chunks that have one of the given ids and match a filter.
+
+    ``ids`` are the ids of chunks; None for all chunks. ``allowed`` is the filter. See
+    :meth:`monograph.Monograph.remove_chunks`.
+    """
     tally = Tally()
 
     def compose(connection: Connection) -> _PassageChange:
@@ -104,7 +108,11 @@ def _merge_given(given: Iterable[Document]) -> Iterator[Document]:
 
 
 def _overlay(below: Document, above: Document) -> Document:
-    """Return document ``below`` with the passages and metadata of its newer state ``above`` added."""
+    """Return document ``below`` with the passages and metadata of its newer state ``above`` added.
+
+    If both have a passage id or a metadata key, the passage or value of ``above`` is used. The title and the uri of
+    ``above`` are used unless they are empty.
+    """
     return replace(
         below,
         text="",
@@ -162,7 +170,11 @@ def _compose_removal(connection: Connection, leaving: dict[str, set[str]]) -> _P
 
 
 def _load_as_passages(connection: Connection, row: documents.DocumentRow) -> Document:
-    """Return a stored document with its chunks as passages, with their given vectors. Raises for a synced file."""
+    """Return a stored document with its chunks as passages.
+
+    A passage has the vector of its chunk only if a caller gave this vector. Raises InvalidDocument if the document was
+    read from a file.
+    """
     if row.source is not None:
         raise InvalidDocument(
             f"document {row.id!r} was read from the file {row.uri}: its chunks cannot be changed one by one",

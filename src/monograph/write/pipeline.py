@@ -39,10 +39,12 @@ class WriteGuard:
     allowed: CompiledFilter
 
     def add_values(self, given: Iterable[Document]) -> list[Document]:
-        """Return documents with the view's values added to their metadata. Values that a document has already are kept.
+        """Return documents whose metadata also have the values that the view's filter requires.
 
-        An id that was derived from a document's content is derived again, from the content and the view's values. So
-        two views can hold the same content. Raises OutsideView if the filter does not require exact values.
+        For example, a view with the filter ``{"collection": "notes"}`` adds the value "notes" of the key "collection".
+        If a document already has a value of the key, that value is kept. An id that was derived from a document's
+        content is derived again, from the content and the required values. So two views can hold the same content.
+        Raises OutsideView if the filter does not require one exact value of each key.
         """
         values = filters.exact_values(self.condition)
         results = []
@@ -67,9 +69,10 @@ class WriteGuard:
                 )
 
     def seen(self, connection: Connection, given: Sequence[Document]) -> ReadState:
-        """Return the state of the stored documents that have the ids of given documents: their hashes.
+        """Return the hash of the stored document for the id of each given document; None for an id that is not stored.
 
-        Raises OutsideView if such a document, or a chunk with the id of a given passage, is outside of the view.
+        Raises OutsideView if one of these stored documents is outside of the view. Also raises OutsideView if a stored
+        chunk outside of the view has the id of a given passage.
         """
         ids = [document.id for document in given]
         passages = [passage.id for document in given for passage in document.passages if passage.id]
@@ -123,7 +126,8 @@ def write(database: Database, indexes: Sequence[EcoVectorIndex]) -> Iterator[Con
 def flush(connection: Connection, indexes: Sequence[EcoVectorIndex]) -> None:
     """Update the vector indexes, the leaves of the tree and the entities, so that they match the stored rows.
 
-    Summaries above removed chunks are deleted. The next update of the tree makes new ones.
+    A summary is deleted if a chunk that it covers, directly or through other summaries, was removed or has changed. The
+    next update of the tree makes new summaries.
     """
     if is_marked(connection, "unplanted"):
         update_leaves(connection)

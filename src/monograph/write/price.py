@@ -25,7 +25,10 @@ from monograph.write.pipeline import Pipeline
 from monograph.write.tree import recipe
 
 CHUNKS_A_SUMMARY = 7
-"""Typical number of chunks per summary in a whole tree: measured 7.4 with segments of 6 to 12 texts."""
+"""Typical number of chunks in a file for each summary of its complete tree, all layers together.
+
+Measured: 7.4 chunks per summary, if each summary is made from 6 to 12 chunks or lower summaries.
+"""
 SUMMARIES_A_CHANGE = 2
 """Typical number of summaries, in all layers together, per chunk that is added or removed: measured 1 to 3."""
 
@@ -33,8 +36,8 @@ SUMMARIES_A_CHANGE = 2
 def price(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgress | None = None) -> Plan:
     """Return a plan with its cost. Nothing is written.
 
-    All changed files are read and cut into chunks, so that the cost is exact. A picture that must be described counts
-    as one line of text.
+    All changed files are read, each within ``limits``, and are cut into chunks. So the cost is exact. A picture that
+    must be described counts as one line of text.
     """
     problems: list[Problem] = list(plan.problems)
     priced = set(rename.same_vectors(pipeline.database, pipeline.embedder.key, plan))
@@ -58,7 +61,11 @@ def price(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
 def _price_batch(
     connection: Connection, pipeline: Pipeline, batch: list[Parcel], priced: set[bytes]
 ) -> tuple[Cost, int]:
-    """Return the cost of a batch without summaries, and the number of chunks that it would remove."""
+    """Return the cost of storing a batch, and the number of chunks that this would remove.
+
+    The cost does not include summaries. ``priced`` has the memo keys of values that were counted before: they cost
+    nothing here. The keys of the values that are counted here are added to ``priced``.
+    """
     pairs = [pair for parcel in batch for pair in changed(connection, parcel, pipeline.settings)]
     results = prepare(pairs, pipeline.embedder, pipeline.settings)
     work = [result for result in results if isinstance(result, PreparedDocument)]
@@ -112,9 +119,10 @@ def _find_names_to_embed(connection: Connection, pipeline: Pipeline, work: Seque
 def price_summaries(connection: Connection, pipeline: Pipeline, chunks: int, changed: int | None = None) -> Cost:
     """Return the cost of an update of the tree: numbers of summaries, model calls and tokens.
 
-    ``summaries``, ``model_calls`` and ``model_tokens`` are upper bounds: those of a whole tree with the smallest
-    segments. ``typical_summaries`` is an estimate. For the tokens, each chunk is assumed to have ``chunk_tokens``
-    tokens; only ready-made passages can have more. Without a summarizer the cost is zero.
+    ``summaries``, ``model_calls`` and ``model_tokens`` are upper bounds for making the whole tree. For the number of
+    summaries, each segment is assumed to have the fewest nodes that the settings allow. For the tokens of a summary,
+    its segment is assumed to have the most nodes. Each chunk is assumed to have ``chunk_tokens`` tokens; only
+    ready-made passages can have more. ``typical_summaries`` is an estimate. Without a summarizer the cost is zero.
 
     ``chunks`` is the largest number of chunks after the change. ``changed`` is the number of added and removed chunks;
     None for a tree that is rebuilt as a whole.

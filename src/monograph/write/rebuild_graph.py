@@ -30,10 +30,10 @@ from monograph.write.pipeline import Pipeline, write
 DOCUMENTS_AT_ONCE = 256
 
 UNDER_WAY = -GRAPH
-"""Number that is stored in place of the graph's version while the graph is being built.
+"""Number that is stored in place of the graph's version while the graph is not complete.
 
-If the build is killed, the next write continues it. In a file without a graph, the number is stored until the graph is
-built.
+If a build is killed, this number remains, and the next write continues the build. A file without a graph, made with
+``Settings(graph=False)``, also has this number.
 """
 
 
@@ -99,9 +99,10 @@ def complete(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Tally
 def iterate_incomplete(
     database: Database, what: Literal["graph", "trigrams"], on_progress: OnProgress | None = None
 ) -> Iterator[list[int]]:
-    """Yield the rows of documents whose graph part is missing or whose trigrams are missing, a batch at a time.
+    """Yield the rows of documents that lack their part of the graph, or their trigrams, a batch at a time, ascending.
 
-    ``what`` chooses between graph and trigrams. Progress is reported after each batch.
+    ``what`` says which of the two is looked for. After each batch, ``on_progress`` is called with the number of
+    documents so far.
     """
     with database.read() as connection:
         total = len(documents_without(connection, what))
@@ -174,7 +175,11 @@ def derive_extractions(
 
 
 def rebuild_marked(pipeline: Pipeline, rows: Sequence[int]) -> None:
-    """Rebuild the graph parts of marked documents, which are given by row. Documents removed meanwhile are skipped."""
+    """Rebuild the graph parts of documents that were marked for a rebuild, and remove the marks.
+
+    ``rows`` are the rows of the documents. Documents that were removed meanwhile are skipped. :func:`keep_apart` and
+    :func:`unite` mark documents.
+    """
     with pipeline.database.read() as connection:
         existing = [row for row in rows if chunks.rows_of_document(connection, row)]
     make(pipeline, existing, Tally())
@@ -235,8 +240,8 @@ def keep_apart(pipeline: Pipeline, name: str, other: str) -> None:
 def unite(pipeline: Pipeline, name: str, other: str) -> None:
     """Undo :func:`keep_apart`: the rules decide again whether the two names are merged.
 
-    If one name is a short form of the other, it is also no longer kept apart from the other names of that entity.
-    Raises NotFound if the names were not kept apart.
+    If one name is a short form, such as a surname, :func:`keep_apart` has also kept it apart from its full forms in the
+    entity of the other name. This is undone as well. Raises NotFound if the two names were not kept apart.
     """
     with write(pipeline.database, pipeline.indexes) as connection:
         pairs = _find_pairs(connection, pipeline, name, other, known_only=False) & names.cannot_link(connection)
@@ -253,9 +258,10 @@ def _find_pairs(
 ) -> set[tuple[str, str]]:
     """Return the pairs of name keys that are never merged if ``name`` and ``other`` are kept apart.
 
-    One pair consists of the keys of the two names. One name may also be a short form of further names of the other's
-    entity. Then it is paired with each of these names, too. With ``known_only``, raises NotFound if the file lacks one
-    of the two names.
+    One pair consists of the keys of the two names. If one name is a short form, such as a surname, it is also paired
+    with each of its full forms in the entity of the other name. With ``known_only``, raises NotFound if the file lacks
+    one of the two names; a missing short form is allowed if it was paired with a full form. Raises InputError if the
+    two names have the same key, or if a key is empty.
     """
     keys = key_of(arguments.text(name, "a name")), key_of(arguments.text(other, "a name"))
     if not all(keys) or keys[0] == keys[1]:
@@ -280,7 +286,7 @@ def _find_pairs(
 
 
 def _mark_for_rebuild(connection: Connection, pairs: set[tuple[str, str]]) -> list[int]:
-    """Mark the documents that contain any of these names, so that their graph parts are rebuilt. Return their rows."""
+    """Mark each document that contains a name of ``pairs``, so that its graph part is rebuilt. Return the rows."""
     rows = names.rows(connection, {key for pair in pairs for key in pair})
     touched = graphs.documents_naming(connection, rows.values())
     settings.save_documents_again(connection, {*settings.documents_to_rebuild(connection), *touched})

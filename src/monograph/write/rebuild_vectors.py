@@ -23,9 +23,9 @@ from monograph.write.pipeline import Pipeline, write
 
 DOCUMENTS_AT_ONCE = 64
 MADE_INSIDE = 256
-"""Largest number of values that are derived while the file is locked.
+"""Largest number of vectors, and of codes of names, that are derived while the file is locked.
 
-They are the values of documents that were stored after the derivation had begun.
+Usually these are the values of documents that were stored after :func:`reembed` had begun.
 """
 
 
@@ -63,10 +63,12 @@ def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Report
 def _prepare_tree(
     pipeline: Pipeline, rows: Sequence[documents.DocumentRow], spent: tree.TreeUpdate, on_progress: OnProgress | None
 ) -> Planes | None:
-    """Derive the summaries of a tree over the new vectors, and return its planes; None without a summarizer.
+    """Derive the summaries of a tree over the new vectors, and return the tree's hyperplanes.
 
-    Raises MissingValue if another process deletes derived values from the memo, and TreeOvertaken if it changes the
-    tree.
+    Return None without a summarizer. The hyperplanes order the nodes of a layer: see
+    :class:`monograph.tree.hash.Planes`. Counts of the summaries are added to ``spent``. Raises MissingValue if the
+    memo lacks too many of the new vectors, because other processes changed documents or deleted vectors. Raises
+    TreeChanged if the memo lacks a summary of the tree, because another process deleted it.
     """
     if pipeline.summarizer is None:
         return None
@@ -93,7 +95,13 @@ def _prepare_tree(
 
 
 def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None, spent: tree.TreeUpdate) -> None:
-    """Replace vectors, codes and tree by the derived ones; derive the few that documents stored meanwhile lack."""
+    """Replace the file's vectors, codes of names, and tree by those that :func:`reembed` has derived.
+
+    The tree is replaced only if the embedder is another one. ``planes`` are the hyperplanes of the new tree; None
+    without a summarizer. Documents that were stored meanwhile may lack values, which are derived here. Counts of new
+    summaries are added to ``spent``. Raises MissingValue if more than MADE_INSIDE vectors, or more than MADE_INSIDE
+    codes, are missing.
+    """
     other = _has_other_embedder(connection, pipeline)
     inside = 0
     changed = documents.undamaged_with_given_vectors(connection)
@@ -161,10 +169,10 @@ def texts_of(connection: Connection, document: int) -> dict[int, str]:
 def assign(
     connection: Connection, pipeline: Pipeline, document: int, *, only_missing: bool = False, most: int | None = None
 ) -> int:
-    """Assign vectors to the chunks of a document; with ``only_missing``, only to chunks that have none.
+    """Assign vectors to the chunks of a document, and return the number of vectors that had to be derived.
 
-    Vectors that the memo lacks are derived. Return the number of these. Raises MissingValue, and derives none, if more
-    than ``most`` are missing (None for no limit).
+    With ``only_missing``, chunks that have a vector keep it. Vectors that the memo lacks are derived. If the memo lacks
+    more than ``most`` vectors, MissingValue is raised, and no vector is derived. None sets no limit.
     """
     derivation = vectors(pipeline.embedder)
     texts = texts_of(connection, document)

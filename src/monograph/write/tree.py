@@ -39,13 +39,15 @@ SUMMARIZED_AT_ONCE = 2_048
 LEARNING_SAMPLE = 16_384
 
 TRIES_OVERTAKEN = 20
-"""Number of tries to update the tree.
+"""Largest number of tries to update the tree.
 
-Each other writer makes about one try fail, and then waits for the lock of the tree.
+A try fails if another writer changes the chunks or the tree meanwhile. That writer then wants to update the tree, too,
+and waits for the lock of the tree. So each other writer makes about one try fail.
 """
 MADE_OVERTAKEN = 256
-"""Largest number of summaries that are made in the tries after the first. Above it, the update gives up and leaves the
-tree unchanged.
+"""Largest number of summaries that an update may have made since its first failed try.
+
+If a later try fails and more summaries were made, the update gives up. The tree is then unchanged.
 """
 LOCK_PATIENCE = 30.0
 """Seconds that a writer waits for the lock of the tree before it raises BusyFile."""
@@ -61,7 +63,10 @@ class TreeUpdate:
 
 
 def recipe(summarizer: str, chosen: Settings) -> build.TreeRecipe:
-    """Return the recipe of a file's tree. ``summarizer`` is the summarizer's key, ``chosen`` the file's settings."""
+    """Return the settings on which a file's tree depends, in addition to its chunks and hyperplanes.
+
+    ``summarizer`` is the key of the summarizer. ``chosen`` are the settings of the file.
+    """
     bounds = Bounds(chosen.segment_least, chosen.segment_most)
     return build.TreeRecipe(summarizer, chosen.summary_tokens, bounds, chosen.summary_layers)
 
@@ -100,7 +105,7 @@ def update(pipeline: Pipeline, on_progress: OnProgress | None = None, *, rebuild
 def store_tree(connection: Connection, summarizer: Summarizer, draft: build.TreeDraft, spent: TreeUpdate) -> None:
     """Store a new state of the tree (``draft``), its summarizer and the counts of the update.
 
-    Raises TreeOvertaken if another process has changed the tree meanwhile.
+    Raises TreeChanged if another process has changed the tree meanwhile.
     """
     build.store_draft(connection, draft)
     settings.save_model(connection, "summarizer", settings.StoredModel(summarizer.key, summarizer.spec))
@@ -115,7 +120,12 @@ def derive_layers(
     spent: TreeUpdate,
     on_progress: OnProgress | None = None,
 ) -> None:
-    """Build all layers of the tree in ``draft``, from the lowest up, and derive the missing summaries of each layer."""
+    """Build the layers of summaries in a draft of the tree, from the lowest layer up, and derive missing summaries.
+
+    ``draft`` is a change of the tree in memory: see :class:`monograph.tree.build.TreeDraft`. ``planes`` are the
+    hyperplanes that order the nodes of a layer. The numbers of new summaries and of their tokens are added to
+    ``spent``. Raises TreeChanged if the draft cannot be stored any more because of another writer's changes.
+    """
     while True:
         with pipeline.database.read() as connection:
             cuts = build.cut(connection, recipe(summarizer.key, pipeline.settings), draft)
@@ -138,7 +148,11 @@ def derive_layers(
 
 
 def follow(pipeline: Pipeline, tally: Tally, on_progress: OnProgress | None = None) -> None:
-    """Update the tree, if there is one, after a stored change. A failure is a problem and leaves the tree unchanged."""
+    """Update the tree of summaries after a change was stored; do nothing without a summarizer.
+
+    The number of new summaries is added to ``tally``. If the update fails, the tree is unchanged, and the error is
+    added to ``tally`` as a problem instead of being raised.
+    """
     if pipeline.summarizer is None:
         return
     with telemetry.span("monograph.tree"):
@@ -171,7 +185,14 @@ def _require_same_models(pipeline: Pipeline, *, rebuild: bool) -> None:
 
 
 def _begin_draft(pipeline: Pipeline, *, rebuild: bool) -> tuple[build.TreeDraft, Planes]:
-    """Return a draft of the tree, and its planes: the stored planes, or new ones if new ones are due."""
+    """Begin a draft for an update of the tree; return the draft and the hyperplanes of the tree.
+
+    A draft is a change of the tree in memory. The hyperplanes order the nodes of a layer. If the stored hyperplanes are
+    kept, the draft is empty. With new hyperplanes, the whole tree is built again, and the draft has the chunks.
+
+    New hyperplanes are made in three cases: the file has no tree, the embedder has another dimension, or the settings
+    want learned hyperplanes and the file has reached the next number of chunks in LEARNED_AT.
+    """
     with pipeline.database.read() as connection:
         stale = store.stale_leaves(connection)
     if stale:
@@ -192,9 +213,10 @@ def _begin_draft(pipeline: Pipeline, *, rebuild: bool) -> tuple[build.TreeDraft,
 
 
 def random_or_learned(pipeline: Pipeline, sample: Float32, count: int) -> Planes:
-    """Return the planes for a file of ``count`` chunks, learned from ``sample``, a sample of the chunks' vectors.
+    """Return hyperplanes for the tree of a file: random, or learned from some vectors of its chunks.
 
-    The planes are random if the settings say so, or if there are too few chunks to learn from.
+    ``sample`` has these vectors, float32 (n, dimension). ``count`` is the number of all chunks. The hyperplanes are
+    random if the settings say so, or if the file has fewer chunks than the first number in LEARNED_AT.
     """
     if pipeline.settings.planes == "random" or count < LEARNED_AT[0]:
         return random_planes(pipeline.embedder.dimension)
@@ -209,7 +231,12 @@ def _make_summaries(
     spent: TreeUpdate,
     on_stored: Callable[[int], None],
 ) -> list[build.MadeSummary]:
-    """Return the summary of each segment and its vector, in the order of the segments."""
+    """Return the summary of each segment, with the summary's vector, in the order of the segments.
+
+    ``cuts`` has the segments. ``sources`` has, for each segment, the texts to summarize. Summaries and vectors that the
+    memo lacks are made and stored in the memo. The numbers of new summaries and of their tokens are added to ``spent``.
+    ``on_stored`` is called repeatedly with the number of summaries that exist so far.
+    """
     summarizing = summaries(summarizer, pipeline.settings.summary_tokens)
     embedding = vectors(pipeline.embedder)
     keys = [summarizing.key(texts) for texts in sources]

@@ -44,8 +44,9 @@ def store(
 ) -> Tally:
     """Compare a batch with the stored documents, write the changes, and return their tally.
 
-    Raises Overtaken if a stored document is not in the state of ``seen``, and MissingValue if a derived value has been
-    deleted from the memo. With ``strict``, raises the error of the first document that cannot be stored.
+    ``seen`` has the hashes of the stored documents from which the batch was computed. Raises ConcurrentChange if a
+    stored document now has another hash. Raises MissingValue if a derived value has been deleted from the memo. With
+    ``strict``, raises the error of the first document that cannot be stored.
     """
     changes = decide(batch, read(connection, batch, seen), seen)
     if strict and changes.refuse:
@@ -163,7 +164,11 @@ class _Placed:
 def _assign_rows(
     connection: Connection, targets: Sequence[Target], files: Mapping[str, int], since: int | None
 ) -> list[_Placed]:
-    """Assign row numbers to documents and their chunks. A chunk with the same id and text as before keeps its row."""
+    """Assign row numbers to documents and their chunks. A chunk with the same id and text as before keeps its row.
+
+    ``files`` has the row numbers of files, by uri. ``since`` is the second, since 1970, in which the new versions of
+    the documents begin; None if the .mono file keeps no previous versions.
+    """
     free_documents, free_chunks = count(next_row(connection, "documents")), count(next_row(connection, "chunks"))
     placed = []
     for target in targets:
@@ -230,7 +235,10 @@ def remove_rows(
 
 
 def _remove_chunks(connection: Connection, rows: Sequence[int], uses: names.NameCounts) -> None:
-    """Remove chunks from every table except the inverted index."""
+    """Remove chunks from every table except the inverted index.
+
+    The changes of the names' counts are added to ``uses``; the caller must store these changes.
+    """
     if rows:
         graphs.remove(connection, rows, [], uses)
         assertions.remove_assertions_of(connection, "chunk", rows)

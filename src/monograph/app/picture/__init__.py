@@ -1,8 +1,8 @@
-"""Picture of a part of the graph, and of the paths that led to an answer, as one HTML page.
+"""HTML page that draws a part of the graph, and the paths that led to an answer.
 
-The page contains its styles, scripts and data. Its content security policy allows only the two scripts written here,
-and no requests. Text from files is only in the data: JSON in a block that browsers do not execute, inserted into the
-page as text.
+The page contains its styles, scripts and data. Its content security policy allows only the page's two scripts, and no
+requests. The title is escaped. All other text from files is JSON, in a block that browsers do not execute. The scripts
+insert this text into the page as plain text, never as HTML.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def picture_of(neighbourhood: Neighbourhood, paths: Sequence[Path] = (), *, titl
 
 
 def _source(text: str) -> str:
-    """Return the hash of a script or style, as a content security policy names what it allows."""
+    """Return the source expression that allows a script or style in a content security policy: its SHA-256 hash."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 

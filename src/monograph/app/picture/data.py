@@ -72,9 +72,12 @@ def shortened(text: str, limit: int) -> str:
 def data_of(neighbourhood: Neighbourhood, paths: Sequence[Path]) -> str:
     """Return a neighbourhood and paths as JSON, with characters escaped that HTML or JavaScript would interpret.
 
-    The JSON refers to nodes by their index in its lists ``entities``, ``chunks`` and ``questions``, not by their ids.
-    It has at most ``ENTITIES``, ``LINKS``, ``CHUNKS`` and ``PATHS`` items of each kind, the first ones. Texts of chunks
-    are cut to ``CHUNK_CHARACTERS`` each and ``ALL_CHARACTERS`` together.
+    The JSON refers to a node by its index in the list ``entities``, ``chunks`` or ``questions``, not by its id.
+
+    Large inputs are truncated. The JSON has the first ``ENTITIES`` entities, ``LINKS`` links, ``CHUNKS`` chunks and
+    ``PATHS`` paths. Each path is truncated to ``STATIONS`` nodes, and all these nodes are added to the lists. The texts
+    of chunks are truncated to ``CHUNK_CHARACTERS`` each and ``ALL_CHARACTERS`` together. The field ``cut`` has the
+    numbers of omitted items.
     """
     cut_paths = max(0, len(paths) - PATHS)
     paths = paths[:PATHS]
@@ -112,7 +115,11 @@ def data_of(neighbourhood: Neighbourhood, paths: Sequence[Path]) -> str:
 def _entities(
     neighbourhood: Neighbourhood, stations: Sequence[PathNode], documents: Mapping[str, Document]
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Return (entities as JSON objects, {entity id: index}). Those that occur only in ``stations`` come last."""
+    """Return (entities as JSON objects, {entity id: index}).
+
+    The entities of the neighbourhood come first. The other entities of ``stations``, the nodes of the paths, follow.
+    ``documents`` has the documents that entities are the subject of, by id.
+    """
     shown_entities = neighbourhood.entities[:ENTITIES]
     entities_by_id = {entity.id: entity for entity in neighbourhood.entities}
     ids = {entity.id for entity in shown_entities}
@@ -139,7 +146,11 @@ def _entities(
 def _chunks(
     neighbourhood: Neighbourhood, stations: Sequence[PathNode], documents: Mapping[str, Document]
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Return (chunks as JSON objects, {chunk id: index}). Chunks of ``stations``, the nodes of paths, come first."""
+    """Return (chunks as JSON objects, {chunk id: index}).
+
+    The chunks of ``stations``, the nodes of the paths, come first. The other chunks of the neighbourhood follow.
+    ``documents`` has the documents of the chunks, by id.
+    """
     chunks_by_id = {chunk.id: chunk for chunk in neighbourhood.chunks}
     names = {node.id: node.name for node in stations if node.kind == "chunk"}
     ids = [*names, *(chunk.id for chunk in neighbourhood.chunks[:CHUNKS] if chunk.id not in names)]

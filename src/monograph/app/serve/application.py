@@ -1,4 +1,4 @@
-"""The web application: the API, the page, and the guard of both."""
+"""Web application: the HTTP API, the page, and the guard that checks the credentials of each request."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from monograph.values.arguments import shown
 ROUTERS = tuple(module.router for module in (state, questions, reading, graph, changing))
 
 VIEWS = ("/", "/search", "/ask", "/document", "/entity", "/outline", "/sources", "/state")
-"""Addresses of views; the same page answers each of them and then shows the view."""
+"""Addresses of views. Each address returns the same page, whose script shows the view of the address."""
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-src 'self'; "
@@ -78,7 +78,7 @@ _HINTS = {
 
 
 class _Files(StaticFiles):
-    """Files of a package for browsers, without its Python modules."""
+    """Static files of a package. Only kinds of files for browsers (``_KINDS``) are served, and no Python modules."""
 
     def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
         return super().lookup_path(path) if path.endswith(_KINDS) else ("", None)
@@ -90,7 +90,7 @@ def is_open(method: str, path: str) -> bool:
 
 
 class Api(FastAPI):
-    """The API, with a description that matches what it returns."""
+    """The API, with an OpenAPI description that is corrected to match the requests and responses of the API."""
 
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI 3.1 description."""
@@ -118,16 +118,17 @@ class Api(FastAPI):
 
 
 def application(served: Served, credentials: Credentials, agent_apps: Sequence[Starlette] = ()) -> Application:
-    """Return the whole application, with its guard, which requires the credentials.
+    """Return the API and the page behind a guard, which refuses requests without valid credentials.
 
-    ``agent_apps`` are applications for agents, with addresses of their own.
+    The guard is :class:`monograph.loopback.GuardedApp`. Addresses for which :func:`is_open` is true need no
+    credentials. ``agent_apps`` are MCP servers for agents. Their routes, such as ``/mcp``, are added to the API.
     """
     api = build_api(served, credentials, agent_apps)
     return GuardedApp(_Bounded(api), credentials, cookies=True, is_open=is_open)
 
 
 def build_api(served: Served, credentials: Credentials, agent_apps: Sequence[Starlette] = ()) -> Api:
-    """Return the API and the page, without the guard."""
+    """Return the API and the page without the guard, which :func:`application` adds."""
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -194,7 +195,10 @@ def build_api(served: Served, credentials: Credentials, agent_apps: Sequence[Sta
 
 
 class _Bounded:
-    """Adds security headers to every response, and refuses requests whose bodies are too large or too slow."""
+    """Middleware that adds security headers to every response, and refuses bodies that are too large or too slow.
+
+    The limits are MOST_BODY (for JSON only), SILENCE_SECONDS and BODY_SECONDS.
+    """
 
     def __init__(self, inner: ASGIApp) -> None:
         self._inner = inner
@@ -238,7 +242,7 @@ class _Bounded:
 
 
 async def _answer_error(request: Request, error: Exception) -> Response:
-    """Return the response for an error. Errors of the frameworks are first converted to an error of Monograph."""
+    """Return the response for an error. Errors of FastAPI and Starlette are first converted to Monograph errors."""
     cause = error.__cause__
     match error:
         case MonographError():

@@ -29,7 +29,10 @@ from monograph.errors import InputError
 from monograph.values import Entity, Merge, Neighbourhood, Path, Route
 
 FRAMED = "frame-ancestors 'self'; sandbox allow-scripts"
-"""Content security policy of a picture: only this server's page may frame it. The page itself has a second policy."""
+"""Content security policy that a response with a picture has as a header.
+
+Only pages of this server may frame the picture. The HTML of the picture has a second policy, in a ``meta`` element.
+"""
 
 Name = Annotated[str, Query(description="Name of an entity, as texts write it.")]
 InBody = Annotated[str, Body(description="Name of an entity, as texts write it.")]
@@ -85,7 +88,11 @@ def names(archive: FromArchive, identifier: DocumentId) -> list[Entity]:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Contents of a picture: the neighbourhood of an entity, or the paths from a question to its hits."""
+    """Parameters of a picture of the graph.
+
+    With ``name``, the picture shows the neighbourhood of this entity. With ``q``, it shows the paths from this question
+    to its hits.
+    """
 
     archive: FromArchive
     name: Name = ""

@@ -23,7 +23,7 @@ JobState: TypeAlias = Literal["waiting", "running", "done", "failed", "stopped"]
 Work: TypeAlias = Callable[[OnProgress], Plan | Report]
 
 KEPT = 50
-"""Number of ended jobs that are kept in memory: those that were started last."""
+"""Number of ended jobs that are kept in memory. When a further job is queued, the oldest ended jobs are dropped."""
 WAITING = 20
 """Maximum number of jobs of one file that wait or run; further jobs are refused."""
 POLL_SECONDS = 0.2
@@ -67,11 +67,14 @@ class Job:
 
 
 class _Stopped(Exception):
-    """Raised inside a job that was stopped, when the job next reports progress."""
+    """Signal that ends a job after :meth:`Jobs.stop`.
+
+    The job raises the signal when it next reports progress, or when it starts.
+    """
 
 
 class Jobs:
-    """All jobs of a server. Of the ended jobs, the last KEPT are kept in memory."""
+    """Jobs of a server: all that wait or run, and the newest KEPT of the ended jobs."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -80,7 +83,16 @@ class Jobs:
         self._threads: dict[str, Threads] = {}
 
     def begin(self, file: str, kind: JobKind, work: Work) -> Job:
-        """Queue a job, which runs after the file's earlier jobs. Raises TooMany if WAITING of them have not ended."""
+        """Queue a job that runs after all earlier jobs of the file.
+
+        The job calls ``work`` with a function that records progress. The plan or report that ``work`` returns is the
+        result of the job.
+
+        Raises
+        ------
+        TooMany
+            If WAITING jobs of the file have not ended.
+        """
         job = Job(secrets.token_hex(8), file, kind, "waiting", created=time.time())
         with self._lock:
             if sum(not other.ended for other in self._jobs.values() if other.file == file) >= WAITING:
@@ -107,13 +119,19 @@ class Jobs:
             return self._jobs[identifier]
 
     def stop(self, identifier: str) -> Job:
-        """Stop a job at its next step; stored work is kept. Raises as :meth:`named` does."""
+        """Stop a job at its next step. What the job has stored is kept.
+
+        Raises NotFound if no job has the id.
+        """
         job = self.named(identifier)
         self._stopping.add(identifier)
         return job
 
     async def events(self, identifier: str) -> AsyncGenerator[ServerSentEvent]:
-        """Yield an event with the job now, and one after each change until the job ends. Raises as :meth:`named`."""
+        """Yield one event at once, and one after each change of a job until it has ended. Each event contains the job.
+
+        The first step of the generator raises NotFound if no job has the id.
+        """
         last = None
         while True:
             job = self.named(identifier)
@@ -129,7 +147,7 @@ class Jobs:
         self._stopping.update(list(self._jobs))
 
     def close(self, seconds: float) -> None:
-        """Wait at most ``seconds`` seconds for the running jobs of each file."""
+        """Wait for running jobs to end, at most ``seconds`` seconds for the jobs of each file."""
         for threads in self._threads.values():
             threads.close(seconds)
 

@@ -134,7 +134,10 @@ async def _pages(served: ServedFiles, file: Annotated[Reader, Depends(_file)]) -
 
 
 def to_change(call: str) -> Any:
-    """Return a FastAPI dependency that provides the (name, file) to change. The operation calls the method ``call``."""
+    """Return a FastAPI dependency that provides (name, file) of the file that a request changes.
+
+    ``call`` is the method that changes the file, such as ``files.sync``. The error for a view names it.
+    """
 
     async def file_to_change(served: ServedFiles, file: FileInBody = "") -> ToChange:
         return served.writable_file(file, call)
@@ -159,7 +162,7 @@ FROM_WHOLE_FLOAT = BeforeValidator(
 )
 """Converts 5.0 to 5 before validation: both are integers in JSON Schema."""
 Flag: TypeAlias = Annotated[bool, BeforeValidator(lambda value: value == "" or value)]
-"""True if the parameter is given without a value."""
+"""Boolean parameter. It is true if it is given without a value, as in ``?why``; else it has its value: ``?why=0``."""
 
 DocumentId: TypeAlias = Annotated[str, Query(alias="id", description="Id or uri of the document.")]
 Question: TypeAlias = Annotated[str, Query(description="A question, words, or a code.")]

@@ -1,6 +1,7 @@
-"""Texts divided into blocks (paragraphs, headings, tables), and these into pieces at their marks.
+"""Texts divided into blocks (paragraphs, headings, tables), and blocks divided into pieces.
 
-Offsets count characters as Python's slices do. JavaScript counts UTF-16 units, so the marked pieces are cut out here.
+A new piece begins wherever a marked span, or a word of the question, begins or ends. Offsets count characters, as
+Python's slices do. JavaScript counts UTF-16 units, so the server divides the text, and not the page.
 """
 
 from __future__ import annotations
@@ -24,13 +25,16 @@ _TABLE_LINE = regex(r"\s*\|.*\|\s*$")
 _RULE = regex(r"\s*\|?[\s:|-]*-[\s:|-]*\|?\s*$")
 _CELL = regex(r"(?:\\.|[^|\\])+")
 _LONGEST = 4_000
-"""Maximum number of characters by which a window is extended to the boundary of a paragraph."""
+"""Maximum number of characters by which :func:`window` extends a span at each end, to a boundary of a paragraph."""
 
 Span: TypeAlias = tuple[int, int]
 
 _NAME = regex(r"(?:\A|; )([^:;\n]{1,80}): ")
 _MIN_COUNT = 2
-"""Minimum number of values of a row, and of rows of a table."""
+"""Minimum number of values in a row, and of rows in a table, if each row is a paragraph: see :func:`_row_of`.
+
+A row must also have at least as many column names in common with the rows above it.
+"""
 
 # A vowel sign, for example of Devanagari, does not match \w, but is part of its word.
 _WORD = regex(r"[\w\u0300-\u036f\u0900-\u0dff]+")
@@ -91,7 +95,11 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Marks of a text: spans of it, and the words of a question."""
+    """Parts of a text to mark.
+
+    ``spans`` are (start, end) offsets into the text. ``words`` are the words of a question, which are marked wherever
+    they occur in the text.
+    """
 
     spans: tuple[Span, ...] = ()
     words: Words | None = None
@@ -120,7 +128,10 @@ class Marks:
 
 
 def window(text: str, start: int, length: int) -> Span:
-    """Return the span ``start`` to ``start + length``, extended to whole paragraphs unless they are very long."""
+    """Return the span of ``length`` characters from ``start``, extended at both ends to whole paragraphs.
+
+    An end stays where it is if the boundary of its paragraph is more than ``_LONGEST`` characters away.
+    """
     start = min(max(start, 0), len(text))
     end = min(start + max(length, 1), len(text))
     before = text.rfind("\n\n", max(0, start - _LONGEST), start)
@@ -144,7 +155,10 @@ def blocks(text: str, start: int, end: int, sections: Sequence[Section], marks: 
 
 
 def _table_of_rows(text: str, paragraphs: Sequence[Span], first: int, marks: Marks) -> Block | None:
-    """Return the table whose rows are the paragraphs from number ``first`` on, such as "name: Ann; price: 3"."""
+    """Return the table that begins at paragraph number ``first``; None if no table begins there.
+
+    Each row of such a table is a paragraph like "name: Ann; price: 3". The header has the names of all columns.
+    """
     names: dict[str, Span] = {}
     rows: list[dict[str, Span]] = []
     for number in range(first, len(paragraphs)):
@@ -162,7 +176,10 @@ def _table_of_rows(text: str, paragraphs: Sequence[Span], first: int, marks: Mar
 
 
 def _row_of(text: str, start: int, end: int) -> dict[str, tuple[Span, Span]]:
-    """Return {column name: (span of the name, span of the value)} of a row; empty if the paragraph is not a row."""
+    """Return the columns of a row of a table: {column name: (span of the name, span of the value)}.
+
+    A row is a paragraph like "name: Ann; price: 3". If ``text[start:end]`` is not a row, the result is empty.
+    """
     paragraph = text[start:end]
     matches = list(_NAME.finditer(paragraph))
     if "\n" in paragraph or len(matches) < _MIN_COUNT or matches[0].start():
@@ -186,7 +203,10 @@ def _paragraphs(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _paragraph_blocks(text: str, start: int, end: int, levels: Sequence[Span], marks: Marks) -> Iterator[Block]:
-    """Yield the blocks of a paragraph, in which lines may be headings or a table."""
+    """Yield the blocks of a paragraph: its headings, its Markdown tables, and the text between them.
+
+    ``levels`` has (start, level) of each section of the whole text, in order of start.
+    """
     pending_start = start
     lines = [line.span() for line in _LINE.finditer(text, start, end)]
     number = 0
@@ -208,7 +228,11 @@ def _paragraph_blocks(text: str, start: int, end: int, levels: Sequence[Span], m
 
 
 def _level(text: str, start: int, end: int, levels: Sequence[Span]) -> int:
-    """Return the level of the heading in a line, or 0 if it is none. A number may precede the words of a heading."""
+    """Return the level of the heading in the line ``text[start:end]``; 0 if the line is not a heading.
+
+    A line is a heading if a section starts in it, and no letter precedes the start. ``levels`` has (start, level) of
+    each section.
+    """
     index = bisect_left(levels, (start, 0))
     if index == len(levels) or levels[index][0] >= end:
         return 0
@@ -267,7 +291,11 @@ class Words:
         return self._word_cache[word]
 
     def _pairs(self, run: str, start: int) -> list[Span]:
-        """Return the spans in ``run``, writing without spaces, whose pairs of characters occur in the question."""
+        """Return the spans in ``run`` that consist of pairs of characters of the question.
+
+        ``run`` contains characters of a script without spaces between words, such as Chinese. Its offset in the text is
+        ``start``. Pairs that overlap or touch give one span.
+        """
         pairs: list[Span] = []
         for index in range(max(1, len(run) - 1)):
             pair = run[index : index + _PAIR]

@@ -174,7 +174,7 @@ class Said(BaseModel):
     title: str = ""
 
     def turn(self) -> Turn:
-        """Convert the turn to a turn of the library."""
+        """Convert the turn to a :class:`monograph.values.Turn`."""
         first = (Citation(1, self.title, "", "", (), (), "", summary=False, value=0.0),) if self.title else ()
         return Turn(self.question, Answer(self.answer, (), Context(self.question, first), query=self.query))
 

@@ -44,7 +44,7 @@ _HEAD = 16
 OTHER = "application/octet-stream"
 """Media type that browsers save instead of showing."""
 KINDS = (*dict.fromkeys(kind for _, kind in _MAGIC), "image/webp", OTHER)
-"""Media types that an original may be sent as."""
+"""Media types with which the server sends original files: those of images, and OTHER for all other files."""
 
 _PIECE = 1 << 16
 
@@ -122,7 +122,10 @@ def text(
 
 
 def _spans_of(written: tuple[str, ...]) -> Iterator[tuple[int, int]]:
-    """Yield the spans of texts such as ``17-22``."""
+    """Parse texts such as ``17-22``, and yield each as (start, end).
+
+    Raises InputError if there are more than MOST_MARKS texts, or a text does not have this form.
+    """
     if len(written) > MOST_MARKS:
         raise InputError(f"there are {len(written):,} marks", f"give at most {MOST_MARKS:,}")
     for part in written:

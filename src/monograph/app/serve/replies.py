@@ -29,7 +29,7 @@ class Fault:
 
 
 class NoSuchAddress(NotFound):
-    """No operation or page has this address."""
+    """A request for an address that no operation or page has."""
 
 
 class TooLarge(InputError):
@@ -45,7 +45,7 @@ class TooMany(InputError):
 
 
 class NotWritable(InputError):
-    """The server was started without ``--write``."""
+    """A request to change a shelf, or to change any file of a server that was started without ``--write``."""
 
 
 _STATUS: dict[type, int] = {
@@ -108,9 +108,10 @@ def event(name: str, data: Any) -> ServerSentEvent:
 
 
 async def streamed(events: AsyncGenerator[ServerSentEvent]) -> EventSourceResponse:
-    """Return events as a streaming response.
+    """Return events as a streaming response, after the first event has arrived.
 
-    An error before the first event is raised. A later error is sent to the client as an event.
+    If ``events`` raises an error before its first event, this function raises it. A later MonographError is sent
+    to the client as the event ``error``, and ends the stream.
     """
     first = await anext(events, None)
 

@@ -46,7 +46,7 @@ class Served:
     agents:
         Whether agents are served at ``/mcp``.
     pages, jobs:
-        ``pages`` has the renderer of PDF pages of each file, but none of shelves. ``jobs`` has the background jobs.
+        ``pages`` has one renderer of PDF pages for each file; shelves have none. ``jobs`` has the background jobs.
     quick, slow, uploads:
         The threads that answer requests, and the limit of concurrent uploads.
     ending:
@@ -100,10 +100,16 @@ class Served:
         return chosen, self.files[chosen]
 
     def writable(self, name: str) -> tuple[str, Monograph | View]:
-        """Return (name, archive) of the file or view with a name, to change it.
+        """Return (name, archive) of the file or view with a name, to change it. An empty name stands for the first one.
 
-        Raises NotWritable for a shelf, and if the server was started without ``--write``. Raises OutsideView for a
-        snapshot.
+        Raises
+        ------
+        NotWritable
+            If the server was started without ``--write``, or the name is that of a shelf.
+        NotFound
+            If no file, view or shelf has the name.
+        OutsideView
+            If the name is that of a snapshot.
         """
         if not self.write:
             raise NotWritable("the served files are read-only", "monograph serve FILE --write")
@@ -113,16 +119,26 @@ class Served:
         return chosen, to_write(archive)
 
     def writable_file(self, name: str, call: str) -> tuple[str, Monograph]:
-        """Return (name, file) of the file with a name, to call its method ``call``, which needs the whole file.
+        """Return (name, file) of the file with a name, for a change that a view does not support.
 
-        Raises as :meth:`writable` does, and OutsideView also for a view.
+        ``call`` is the method that makes the change, for the error message. An empty name stands for the first file.
+
+        Raises
+        ------
+        NotWritable, NotFound
+            As for :meth:`writable`.
+        OutsideView
+            If the name is that of a view or a snapshot.
         """
         chosen, archive = self.writable(name)
         return chosen, whole_file(archive, call, call)
 
 
 def names_of(addresses: Sequence[str]) -> list[str]:
-    """Return a unique name for each address: ``notes`` for ``/home/ann/notes.mono``, then ``notes 2``."""
+    """Return a unique name for each address of a file or shelf: the last part of the address, without the suffix.
+
+    The name of ``/home/ann/notes.mono`` is ``notes``. If an earlier address has this name, the name is ``notes 2``.
+    """
     names: list[str] = []
     for address in addresses:
         path = PurePath(address)

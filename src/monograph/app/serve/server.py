@@ -29,10 +29,16 @@ TAKING_SECONDS = 30.0
 def server(
     served: Served, token: str, listening: socket.socket, *, agent_apps: Sequence[Starlette] = ()
 ) -> uvicorn.Server:
-    """Return the server of files, ready to run on a listening socket of a loopback address, which the caller closes.
+    """Return a server of files that is ready to run on a listening socket.
 
-    Requests must have the token; ``agent_apps`` are applications for agents, with addresses of their own. Raises
-    InputError if the token has fewer than 16 characters.
+    The socket ``listening`` has a loopback address, and the caller closes it. Every request must contain the token,
+    except requests for the files of the page. The server also has the routes of ``agent_apps``, which are applications
+    for agents.
+
+    Raises
+    ------
+    InputError
+        If the token has fewer than 16 characters.
     """
     credentials = Credentials(token, listening.getsockname()[1])
     config = uvicorn.Config(

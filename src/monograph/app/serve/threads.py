@@ -22,7 +22,10 @@ WAITING = 200
 
 
 class Threads(Executor):
-    """Executor with a fixed number of daemon threads, which do not delay the end of the program as the library's do."""
+    """Executor with a fixed number of daemon threads.
+
+    Unlike the threads of ``concurrent.futures.ThreadPoolExecutor``, they do not delay the end of the program.
+    """
 
     def __init__(self, most: int, name: str) -> None:
         self._max_threads, self._name = most, name
@@ -45,7 +48,10 @@ class Threads(Executor):
         return future
 
     def close(self, seconds: float) -> None:
-        """Accept no more calls, and wait at most ``seconds`` seconds for those that are running."""
+        """Wait at most ``seconds`` seconds until the running and queued calls are done, then end the threads.
+
+        Threads end as soon as no call is left, even after this time. Calls that are submitted later may never run.
+        """
         end = time.monotonic() + seconds
         for _ in self._threads:
             self._calls.put(None)
@@ -68,8 +74,8 @@ class Threads(Executor):
 async def iterate_on(threads: Threads, items: Callable[[], Generator[Result]]) -> AsyncGenerator[Result]:
     """Run a generator on one thread from beginning to end, and yield its items. No item may be None.
 
-    ``items`` returns the generator. If this iterator is closed early, the generator stops at its next item. Errors of
-    the generator are raised here, and TooMany as by :meth:`Threads.submit`.
+    ``items`` returns the generator. If this iterator is closed early, the generator stops at its next item. This
+    iterator raises the errors of the generator. It raises TooMany if too many calls wait for a thread.
     """
     loop, closed = asyncio.get_running_loop(), threading.Event()
     received: asyncio.Queue[Result | BaseException | None] = asyncio.Queue()

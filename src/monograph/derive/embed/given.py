@@ -1,4 +1,4 @@
-"""Embedder for files whose vectors all come from outside, with the chunks and with the queries."""
+"""Embedder for files in which the caller gives the vectors of all chunks, and of queries."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class GivenVectors:
     """
 
     given = True
-    """See :func:`monograph.models.is_given`."""
+    """Tells :func:`monograph.models.is_given` that the caller gives the vectors."""
 
     def __init__(self, dimension: int) -> None:
         self.dimension = arguments.whole_number(dimension, "dimension", 1)

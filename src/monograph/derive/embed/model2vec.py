@@ -26,12 +26,13 @@ _HINT = "name a folder with model.safetensors and tokenizer.json, as model2vec's
 
 
 class Model2VecEmbedder:
-    """Embedder with a table of token vectors: a text's vector is their mean, scaled to unit length. No model runs.
+    """Embedder that averages the stored vectors of a text's tokens, and scales the mean to unit length. No model runs.
 
     ``model.safetensors`` has the token vectors in the array ``embeddings`` (``embedding.weight`` in files of
-    sentence-transformers). It may have two further arrays: ``weights``, the weight of each token, and ``mapping``, the
-    row of each token in the first array. All tokens of a text are used, while model2vec itself stops after 512 tokens.
-    No code in the folder is run, and nothing is downloaded.
+    sentence-transformers). It may have two further arrays: ``weights``, the weight of each token in the mean, and
+    ``mapping``, the row of each token in the array of token vectors. The token for unknown words is skipped. A text of
+    any length is read to its end, while model2vec itself stops after 512 tokens. No code in the folder is run, and
+    nothing is downloaded.
 
     Parameters
     ----------
@@ -130,7 +131,8 @@ def load_tensors(path: Path) -> dict[str, npt.NDArray[Any]]:
     Raises
     ------
     ModelUnavailable
-        If the file cannot be read, is no safetensors file, or has numbers of another type.
+        If the file cannot be read, is no safetensors file, or has an array whose type is not supported. Floats of 16 to
+        64 bits, signed integers of 8 to 64 bits and uint8 are supported.
     """
     from safetensors import SafetensorError, deserialize
 

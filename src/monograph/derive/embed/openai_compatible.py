@@ -40,10 +40,13 @@ _TOO_MUCH = (400, 413, 422)
 class ServedSettings:
     """Options of embedding requests.
 
-    ``dimensions`` is the requested number of values of a vector. It is sent to the server if it is not 0; only some
-    models support it. ``query_prefix`` and ``document_prefix`` are put before each text. ``max_characters`` is the most
-    characters of a text, for servers that refuse longer ones: longer texts are cut, with 0 none is. ``batch_size`` and
-    ``batch_characters`` are the most texts, and the most characters, of one request.
+    - ``dimensions``: requested number of values of a vector. It is sent to the server if it is not 0. Only some models
+      support it.
+    - ``query_prefix``: put before each query.
+    - ``document_prefix``: put before every other text.
+    - ``max_characters``: most characters of a text with its prefix, for servers that refuse longer texts. The rest is
+      cut off; 0 means no limit.
+    - ``batch_size``, ``batch_characters``: most texts, and most characters, of one request.
     """
 
     dimensions: int = 0
@@ -123,7 +126,7 @@ class OpenAIEmbedder(ServedModel):
         return self._dimension
 
     def expect(self, dimension: int) -> None:
-        """Set the dimension that all vectors from the server must have: that of the vectors in a file.
+        """Set the dimension that all vectors from the server must have: the dimension of the vectors in the file.
 
         Raises
         ------
@@ -139,13 +142,13 @@ class OpenAIEmbedder(ServedModel):
 
         Returns
         -------
-        float32 of shape (len(texts), dimension), rows of unit length. A text of white space only gets a zero row.
+        float32 of shape (len(texts), dimension), rows of unit length. A text of white space only gets a row of zeros.
 
         Raises
         ------
         ModelUnavailable
-            If the server cannot be reached, refuses, is too slow, or does not reply with one finite vector of the
-            dimension for each text.
+            If the server cannot be reached, refuses, is too slow, or does not reply with one finite vector of
+            :attr:`dimension` values for each text.
         """
         prefix = self._settings.query_prefix if kind == "query" else self._settings.document_prefix
         most = self._settings.max_characters or None
@@ -216,10 +219,10 @@ class OpenAIEmbedder(ServedModel):
         return list(vectors)
 
     def _read_vectors(self, reply: Mapping[str, Any], count: int) -> Float32:
-        """Return the vectors of a reply in the order of the texts: float32 (count, dimension), of unit length or zero.
+        """Return the vectors of a reply, in the order of the texts: float32 (count, dimension), of unit length or zero.
 
-        ``count`` is the number of texts sent. If an item of the reply has an ``index``, it is the number of the text;
-        otherwise the item's position is. A vector is a list of numbers, or base64 of float32.
+        ``count`` is the number of texts sent. The ``index`` of an item in the reply is the number of the item's text.
+        Items without an ``index`` are in the order of the texts. A vector is a list of numbers, or base64 of float32.
         """
         who = f"{self._model!r} at {self._url} returned"
         data = reply.get("data")

@@ -1,4 +1,7 @@
-"""Embedders of the sentence-transformers library (extra ``sentence-transformers``: torch, gigabytes)."""
+"""Embedders of the sentence-transformers library.
+
+The extra ``sentence-transformers`` installs the library and PyTorch, which take gigabytes.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from monograph.models import TextKind
 from monograph.values import Float32
 
 OLDEST = 6
-"""First major version that runs no code in a model's folder."""
+"""First major version of sentence-transformers that can load a model without running Python code in its folder."""
 
 
 class SentenceTransformerEmbedder:

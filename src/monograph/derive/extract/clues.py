@@ -28,7 +28,7 @@ GERMAN_LOOSE = words("der den des von zum zur an auf")
 """Words that are treated like LOOSE in German texts only, where every noun has a capital: Haus der Kunst."""
 
 FIRM = words("and or und y e et")
-"""Words at which a run of capitalised words is divided first, if it has too many words of LOOSE."""
+"""Words that always separate two names in a run of capitalised words with more than two words of LOOSE."""
 
 GERMAN_PARTS = words("und in im auf zum zur")
 """Words that always separate two names in a German text."""
@@ -60,7 +60,7 @@ email mail total location place owner priority deadline usage output input error
 zeit datum betreff von an hora fecha asunto
 """
 )
-"""Words before a colon at the start of a line that are no speaker's name."""
+"""Words that are not a speaker's name when a line begins with the word and a colon: ``Note: …``."""
 
 _DEFINED_AS = {
     "person": """
@@ -147,8 +147,8 @@ _BORN = regex(
 )
 _DEFINITION_STARTS = (" (", ", ", *(f" {verb} " for verb in VERBS))
 TELLING = frozenset((*TITLES, *VERBS, *KIND_BY_LAST_WORD, *KIND_BY_DEFINITION))
-"""Words that show the kind of a name. If there is none in a name or next to it, and no bracket follows, its kind is
-unknown.
+"""Words that show the kind of a name, if the name contains one or stands next to one. A bracket after the name, such as
+(born 1920), may also show its kind. Without either, the kind of the name is unknown.
 """
 
 _WORD = regex(r"\w+")

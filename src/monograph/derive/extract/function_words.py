@@ -114,7 +114,7 @@ ASKING_WORDS = frozenset(_ASKING.split())
 
 LOOKED_AT = 200
 LOOKED_AT_CHARACTERS = 4_000
-"""Limits for finding a text's language: only its first words and characters are read."""
+"""Most characters of a text that are read to find its language. Of these, only the first LOOKED_AT words are read."""
 
 
 @functools.cache
@@ -126,7 +126,7 @@ def compiled_words() -> Lexicon:
 def language_of(text: str) -> str:
     """Return the language of a text, a key of FUNCTION_WORDS: the one with most function words in the text.
 
-    Return ``english`` if no language stands out.
+    Of languages with equally many words, the first in FUNCTION_WORDS is returned: ``english`` if the text has none.
     """
     return compiled_words().language_of(text, LOOKED_AT_CHARACTERS, LOOKED_AT)
 

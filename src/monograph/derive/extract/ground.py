@@ -43,7 +43,7 @@ def ground(answer: ParsedAnswer, text: str) -> Extraction:
 
 
 def _use_written_name(thing: NamedThing, written: str) -> NamedThing:
-    """Return an entity with the text's spelling, ``written``, as its name, unless that is only a part of the name."""
+    """Return an entity under the name that the text writes; unchanged if ``written`` is only a part of its name."""
     is_whole = fold(written).letters == fold(thing.name).letters
     return replace(thing, name=" ".join(written.split())) if is_whole else thing
 
@@ -53,9 +53,13 @@ def _resolve_end(
 ) -> str:
     """Return the name of the entity that ``name``, a relation's source or target, refers to; empty if there is none.
 
-    First choice is the entity with this name. Second is the only entity whose words include all words of ``name``, or
-    whose words are all in ``name``. Third is ``name`` itself, if the text contains it and the answer does not list it
-    as an entity: it is then added to ``located``, which has each entity with its spans, by folded name.
+    The first of these that exists is taken:
+
+    1. the entity with this name;
+    2. the only entity whose words include all words of ``name``, or whose words are all in ``name``;
+    3. a new entity ``name``, if ``text`` contains this name and ``answer`` does not list it as an entity.
+
+    ``located`` has each entity with its spans in the text, by folded name. A new entity is added to it.
     """
     letters = fold(name).letters
     if letters in located:
@@ -76,7 +80,10 @@ def _resolve_end(
 
 
 def _drop_nested(entities: Iterable[tuple[NamedThing, list[Span]]]) -> list[tuple[NamedThing, list[Span]]]:
-    """Return the entities without their spans inside a longer name, if they have others: York, not New York."""
+    """Return the entities, and drop their spans that lie inside a longer name, such as York in New York.
+
+    An entity keeps all its spans if each of them lies inside a longer name.
+    """
     entities = list(entities)
     all_spans = [span for _, spans in entities for span in spans]
     kept = []

@@ -21,7 +21,7 @@ _SURNAMES = (
 """The most common surnames, except those that are also everyday words (see _MORE_SURNAMES)."""
 
 _MORE_SURNAMES = "周林黄何罗许方高马余叶程任石江"
-"""Common surnames that are also everyday words. They count as surnames only after a word that precedes persons."""
+"""Common surnames that are also everyday words. They count as surnames only after a role (导演, *director*)."""
 
 _AFTER_PERSON = (
     "先生|女士|小姐|教授|博士|老师|医生|律师|总统|主席|经理|说|表示|认为|指出|出生"
@@ -71,10 +71,13 @@ def has_chinese(text: str) -> bool:
 def han_names(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield (start, end, kind) of the names in a Chinese text: foreign names, persons, places, the text's subject.
 
-    A foreign name has a dot (卡万·肖特) or a gloss in Latin letters. A person's name begins with a surname, and a word
-    that goes with persons precedes or follows the name. A place follows a word of place and ends in a character for
-    places. The subject is the name that the text begins with and then defines. All occurrences of persons, places and
-    the subject are yielded.
+    - A foreign name has a dot (卡万·肖特), or is followed by a bracket in Latin letters.
+    - A person's name begins with a surname. A word such as 导演 (*director*) precedes the name, or a word such as 教授
+      (*professor*) or 说 (*says*) follows it.
+    - A place follows a word such as 位于 (*lies in*), and ends in a word such as 市 (*city*).
+    - The subject is the name that the text begins with and then defines.
+
+    If one occurrence of a person, a place or the subject is found in this way, all its occurrences are yielded.
     """
     for match in _BY_SOUND.finditer(text):
         yield (*match.span(), "person")
@@ -118,7 +121,10 @@ def han_terms(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _count_repeated(parts: list[str]) -> dict[str, int]:
-    """Return {run of characters: count} for runs that occur more than once and more often than any longer run."""
+    """Return {run of characters: count} for runs that occur more than once in the parts of a text.
+
+    A run that occurs only inside one and the same longer run is left out.
+    """
     repeated: dict[str, int] = {}
     shorter = {character for part in parts for character in part}
     for length in range(2, LONGEST_TERM + 1):

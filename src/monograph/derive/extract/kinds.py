@@ -93,9 +93,9 @@ _WORD = regex(r"[^\W_]+(?:['’]s)?")
 
 
 def answer_kinds(text: str, types: Iterable[str] = ()) -> frozenset[str]:
-    """Return the kinds of entities that can answer a question, a part of :data:`monograph.values.ENTITY_KINDS`.
+    """Return the kinds of entities that can answer a question, a subset of :data:`monograph.values.ENTITY_KINDS`.
 
-    The set is empty if no word of the question names a kind.
+    The set includes related kinds: see :func:`nearest_kind`. It is empty if no word of the question names a kind.
 
     Parameters
     ----------
@@ -104,16 +104,18 @@ def answer_kinds(text: str, types: Iterable[str] = ()) -> frozenset[str]:
         for places, *when* for dates and times, *how many* for quantities. *Which* and *what* ask for the kind of the
         noun after them.
     types:
-        Types of the answer in a language model's own words. If any of these words means a kind, ``text`` is ignored.
+        Words with which a language model has named the type of the answer. If :func:`kind_of` knows one of them, only
+        ``types`` is used, and ``text`` is ignored.
     """
     named = {kind for kind in map(kind_of, types) if kind}
     return _widen(named or _read_kinds([word.replace("’", "'").lower() for word in _WORD.findall(text)]))
 
 
 def nearest_kind(embedder: Embedder, vector: Float32) -> frozenset[str]:
-    """Return the kind whose name, embedded, is nearest to a question's vector, together with the related kinds.
+    """Return the kind whose name has the vector nearest to a question's vector, together with its related kinds.
 
-    ``vector`` is float32 of shape (dimension,). ``date`` and ``time`` are related. ``name`` is related to proper names.
+    ``vector`` is float32 of shape (dimension,). ``date`` and ``time`` are related to each other. Persons,
+    organisations, places, works and events are related to ``name``, the kind of a name whose kind is unknown.
     """
     cosines = embedder.embed(list(_COMPARED), "document") @ vector
     return _widen({_COMPARED[int(np.argmax(cosines))]})
@@ -133,6 +135,6 @@ def _read_kinds(words: list[str]) -> set[str]:
 
 
 def _widen(kinds: set[str]) -> frozenset[str]:
-    """Return the kinds and their related kinds."""
+    """Return the kinds and their related kinds: see :func:`nearest_kind`."""
     more = {"name"} if _PROPER & kinds else set()
     return frozenset(kinds | more | ({"date", "time"} if kinds & {"date", "time"} else set()))

@@ -1,4 +1,7 @@
-"""Parser of records in the lines of an answer: fields between bars, tuples, tables, bullets, keys with values."""
+"""Parser of the entities and relations in the lines of a model's answer.
+
+A line may have fields divided by bars (``|``), or be a tuple, a table row, a bullet, or a key with a value.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +85,10 @@ def _finish(keyed: dict[str, str]) -> Iterator[Record]:
 
 
 def _read_key_and_value(line: str, in_relation: bool) -> tuple[str, str] | None:
-    """Return (key, value) of a line such as ``Name: Ada``; None for other lines."""
+    """Return (key, value) of a line such as ``Name: Ada``; None for other lines.
+
+    ``in_relation`` says whether a relation's source has been read. Only then is ``Relation: …`` such a line.
+    """
     match = _KEYED.match(line)
     if match is None or "|" in line or not field_of_key(match[1]) or _ARROW.search(line):
         return None
@@ -93,7 +99,10 @@ def _read_key_and_value(line: str, in_relation: bool) -> tuple[str, str] | None:
 
 
 def _read_title(line: str) -> Tag | None:
-    """Return the tag of the section that a line begins, as a title or as a table's header; None for other lines."""
+    """Return ``entity`` or ``relation`` if a line begins a section of entities or of relations; None for other lines.
+
+    Such a line is a title or the header of a table.
+    """
     cells = [cell for cell in _split_cells(line) if cell]
     if len(cells) > 1 and all(field_of_key(cell) or section_of(cell) for cell in cells):
         meanings = {field_of_key(cell) for cell in cells}
@@ -105,7 +114,10 @@ def _read_title(line: str) -> Tag | None:
 
 
 def _read_line(line: str, section: Tag | None) -> Iterator[Record]:
-    """Yield the records of a line that is not of the form ``key: value``. Nearly every line has one record or none."""
+    """Yield the records of a line that is not of the form ``key: value``. Nearly every line has one record or none.
+
+    ``section`` says whether the line is in a section of entities or of relations; None if it is in neither.
+    """
     tagged = _TAGGED.match(line)
     if tagged is not None and tagged[3]:
         tag: Tag = "relation" if tagged[1].lower().startswith("rel") else "entity"
@@ -122,7 +134,11 @@ def _read_line(line: str, section: Tag | None) -> Iterator[Record]:
 
 
 def _make_record(tag: Tag, fields: list[str]) -> Record:
-    """Return the record of some fields. The first field may contain arrows, or a description in brackets."""
+    """Return the record with the fields of a line. ``tag`` is ``entity`` or ``relation``.
+
+    If the first field of a relation contains arrows, it is split at them. If an entity has only one field, such as
+    ``Ada (person): a mathematician``, the field is split into name, kind and description.
+    """
     if len(fields) == 1 and tag == "entity" and (described := _DESCRIBED.match(fields[0])):
         return Record(tag, tuple(part or "" for part in described.groups()))
     if tag == "relation" and fields and _ARROW.search(fields[0]):
@@ -156,7 +172,10 @@ def _split_at_arrows(text: str) -> list[str]:
 
 
 def _split_cells(line: str) -> list[str]:
-    """Return the cells of a line between its bars. A bar at the line's start or end, as in a table, adds no cell."""
+    """Return the cells of a line, divided by bars (``|``); an empty list if the line has no bar.
+
+    A bar at the start or end of the line, as in a table, adds no cell.
+    """
     if "|" not in line:
         return []
     cells = [cell.strip() for cell in line.split("|")]
@@ -164,7 +183,11 @@ def _split_cells(line: str) -> list[str]:
 
 
 def _split_fields(rest: str, mark: str) -> list[str]:
-    """Return the fields after a tag: between bars, else between semicolons, else in quotes, else between commas."""
+    """Return the fields in ``rest``, the part of a line after the word *entity* or *relation* at its start.
+
+    The fields are divided by bars, else by semicolons. Else they are in quotes, or divided by commas. ``mark`` is the
+    punctuation mark between the word and ``rest``. Commas divide the fields only if ``mark`` is a comma or a bracket.
+    """
     if "|" in rest:
         return _split_cells(rest)
     if mark == ";" or ";" in rest:

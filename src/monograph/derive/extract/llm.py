@@ -97,8 +97,8 @@ class LLMExtractor:
     def extract(self, chunks: Sequence[Chunk]) -> Iterator[Extraction]:
         """Yield one extraction per chunk, in order, as soon as it exists. See :class:`monograph.models.Extractor`.
 
-        At most twice ``workers`` chunks are sent to the model before their extractions are asked for. Their answers are
-        lost if the caller stops early.
+        At most twice ``workers`` chunks are sent to the model before the caller takes their extractions. If the caller
+        stops early, the model's answers for these chunks are lost.
         """
         silent = 0
 
@@ -124,12 +124,19 @@ class LLMExtractor:
                     yield extraction
 
     def price(self, chunks: Sequence[Chunk]) -> tuple[int, int]:
-        """Return an upper bound of the (calls, tokens) for chunks, counted by the tokenizer that cuts chunks."""
+        """Return the (calls of the model, tokens) that the extraction of chunks needs at most.
+
+        The tokens of prompts are counted by the tokenizer that cuts chunks. Each answer counts with ``max_tokens``.
+        """
         prompts = list(filter(None, map(_build_prompt, chunks)))
         return len(prompts), sum(count_tokens(prompts)) + len(prompts) * self._max_tokens
 
     def _ask(self, chunk: Chunk) -> Extraction:
-        """Return the model's extraction of a chunk. It has a ``failure`` if no name of the model is in the chunk."""
+        """Return the model's extraction of a chunk.
+
+        If the chunk contains none of the names in the model's answer, the extraction has a ``failure``. If the chunk
+        has no letter or digit, the model is not asked, and the extraction is empty, without a ``failure``.
+        """
         prompt = _build_prompt(chunk)
         if not prompt:
             return Extraction()

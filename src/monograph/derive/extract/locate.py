@@ -113,9 +113,14 @@ def _in_word(text: str, index: int, extra: str = "") -> bool:
 def locate(name: str, kind: str, text: Folded) -> list[tuple[int, int]]:
     """Return the (start, end) of the occurrences of a name in a text, at most the first MAX_OCCURRENCES.
 
-    The whole name is searched first. If it does not occur, it is searched with a plural's ``s`` or ``es`` added or an
-    ``s`` removed. Then its longest distinctive part that occurs is searched. For the kind ``person``, a part may be any
-    capitalised word of the name; for other kinds, it must have at least half of the name's letters.
+    The first of these forms that occurs in the text is used:
+
+    1. the whole name;
+    2. the name with ``s`` or ``es`` added, then with a final ``s`` removed;
+    3. a part of the name, longest first: see :func:`_split_name`. For the kind ``person``, any of these parts may be
+       used. For other kinds, a part must have at least half of the name's letters.
+
+    A word in lower case is no occurrence of a short name in capitals (*us* of *US*), or of a part with a capital.
 
     Returns
     -------
@@ -139,7 +144,11 @@ def locate(name: str, kind: str, text: Folded) -> list[tuple[int, int]]:
 
 
 def _split_name(name: str) -> list[str]:
-    """Return the distinctive parts of a name, each a run of its words, those with the most letters first."""
+    """Return the parts of a name that can stand for it, those with the most letters first.
+
+    A part is a run of the name's words. At least one word has more than three letters and is not generic, as *Company*
+    or *North* is. In scripts without spaces the length does not matter.
+    """
     words = [word for word in re.split(r"[\s\-\u2010-\u2015_/()\[\],]+", name) if word]
     if not 1 < len(words) <= 12:
         return []

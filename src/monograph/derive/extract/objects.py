@@ -53,7 +53,11 @@ def read_objects(answer: str) -> list[Record]:
 
 
 def _walk(value: Any, section: Tag | None, depth: int) -> Iterator[Record]:
-    """Yield the records in a JSON value, nested ``depth`` levels deep, of a section of entities or of relations."""
+    """Yield the records in a JSON value, and in the values inside it.
+
+    ``section`` says whether the value is in a section of entities or of relations; None if it is in neither. ``depth``
+    is the number of lists and objects around the value.
+    """
     if depth > _MAX_DEPTH:
         return
     if isinstance(value, list):
@@ -76,7 +80,10 @@ def _walk(value: Any, section: Tag | None, depth: int) -> Iterator[Record]:
 
 
 def _read_texts(texts: list[str], section: Tag | None) -> Iterator[Record]:
-    """Yield the records of a list of texts: one record if the texts are its fields, or one entity for each name."""
+    """Yield the records of a JSON list of texts. ``section`` is the section of the list: see :func:`_walk`.
+
+    The list ``["Ada", "person"]`` has the fields of one record, and ``["Ada", "Bob"]`` has the names of two entities.
+    """
     tag = section_of(texts[0])
     if tag is not None and len(texts) > 2:
         yield Record(tag, tuple(texts[1:]))
@@ -90,9 +97,15 @@ def _read_texts(texts: list[str], section: Tag | None) -> Iterator[Record]:
 
 
 def _walk_member(key: str, value: Any, section: Tag | None, depth: int) -> Iterator[Record]:
-    """Yield the records of one member of an object.
+    """Yield the records of one member of a JSON object, which has a key and a value.
 
-    Its key is the title of a section, a kind (its value has names), or a name (its value is the description).
+    The key is one of these:
+
+    - the title of a section of entities or relations, which are in the value;
+    - a kind of entity: the value is a list of names;
+    - a name: the value is the entity's description, or an object with its fields.
+
+    ``section`` and ``depth`` are those of the object: see :func:`_walk`.
     """
     inner = section_of(key) or section
     if isinstance(value, str):

@@ -62,7 +62,7 @@ class NamedThing:
 
 @dataclass(frozen=True, slots=True)
 class ParsedAnswer:
-    """Entities and relations of an answer, in its order. Each name, and each (source, target), occurs once.
+    """Entities and relations in the order of a model's answer. Each name, and each (source, target), occurs once.
 
     The source and target of a relation are names as the answer writes them. They need not be among the entities.
     """
@@ -100,9 +100,11 @@ def parse(answer: str) -> ParsedAnswer:
 
 
 def strength_of(text: str) -> float:
-    """Return the strength of a relation, in (0, 1]: ``8``, ``8/10``, ``0.8``, ``80%`` and ``strong`` are all 0.8.
+    """Return the strength that a text states, in [0.05, 1]: ``8``, ``8/10``, ``0.8``, ``80%``, ``strong`` are all 0.8.
 
-    A whole number up to 10 is divided by 10, a larger number by 100. The smallest strength is 0.05.
+    A number up to 10 is divided by 10, and a larger number or a percentage by 100. ``8/10`` and ``8 of 10`` are read as
+    fractions. A number with a decimal point is the strength itself if it is at most 1. A text without a number or a
+    word such as ``strong`` gives UNKNOWN_STRENGTH.
     """
     match = _NUMBER.search(text)
     if match is None:
@@ -142,7 +144,8 @@ def _read_entity(record: Record) -> NamedThing | None:
 def _read_relation(record: Record, entities: dict[str, NamedThing]) -> Relation | None:
     """Return the relation of a record, or None if the record does not have two names.
 
-    The second field is the target. If it is not among ``entities`` and the third field is, the third is the target.
+    The first field is the source, and the second is the target. If the second field is not the name of one of
+    ``entities``, but the third field is, then the third field is the target.
     """
     first, second, *rest = (*record.fields, "", "")
     rest = [field for field in rest if field.strip()]
@@ -171,7 +174,10 @@ def _clean(text: str, limit: int) -> str:
 
 
 def _clean_name(text: str) -> str:
-    """Return a name without the signs and labels that models put around it; empty if it exceeds MAX_NAME."""
+    """Return a name without the quotes, brackets, asterisks and labels (``name:``) that models put around it.
+
+    The result is empty if the name has more than MAX_NAME characters.
+    """
     name = _LABEL.sub("", _clean(text, MAX_NAME * 2)).strip(_EDGES)
     if name.count("(") > name.count(")"):
         name += ")"

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from monograph.text_pass._text_pass import Lexicon, Mentions
 
 MOST_MENTIONS = 2_000
-"""Most mentions of one chunk. Later mentions are dropped."""
+"""Most mentions of entities that are kept for a chunk: the first ones in its text. Further mentions are dropped."""
 
 LONGEST_NAME = 120
 """Most characters of a name. A longer run of capitalised words is not a name."""
@@ -51,7 +51,7 @@ WORDS_A_PHRASE = 40
 MOST_PHRASES = 64
 
 MOST_WORDS = 4
-"""Most words of a speaker's name."""
+"""Most words of a speaker's name (``Ida Grubb: …``). A longer run of words before the colon is no speaker."""
 
 _SPEAKER = regex(
     r"^[ \t>*-]{0,4}(?:\[[^\]\n]{1,30}\] ?)?(?P<who>[^\W\d_][\w .'’-]{0,38}[\w.])(?: ?\([^)\n]{1,30}\))?: (?=\S)",
@@ -60,24 +60,30 @@ _SPEAKER = regex(
 
 
 NEAR = 2_000
-"""Number of characters before and after a word at the start of a sentence that are searched for the word in lower case.
+"""Number of characters on each side of a word within which its lower-case form is searched for.
+
+The word is at the start of a sentence, where any word has a capital. If its lower-case form is found, it is not a name.
 """
 
 ALSO_NAMES = frozenset(("will", "may"))
-"""Function words that are also first names. At the start of a sentence, names with and without them are returned."""
+"""Function words that are also first names. If a sentence begins with ``May Smith``, both ``May Smith`` and
+``Smith`` are returned as names.
+"""
 
 _SHORTEST_NAME = 2
 _GENITIVES = ("'s", "’s")
 _MASKS = [chr(code) for code in range(0x2C00, 0x2C2F)]
-"""Glagolitic capitals, which occur in no word list. One replaces İ and Σ while names are searched."""
+"""Glagolitic capitals, which occur in no word list. One of them replaces the letters İ and Σ while names are searched,
+because İ and Σ have irregular lower-case forms.
+"""
 
 
 class PatternExtractor:
     """Extractor that finds entities by patterns.
 
-    It recognises names, titles and speakers by their capitals, and dates, amounts, codes and quotes by their shape. Key
-    phrases become entities of the kind ``term``. It finds no relations: without a model, the graph relates entities
-    that occur in one sentence.
+    It recognises names, titles and speakers by their capitals. It recognises addresses, dates, times, amounts, quotes
+    and codes such as ``B-52`` by their shape. Key phrases become entities of the kind ``term``. The extractor finds no
+    relations: without a model, the graph relates entities that occur in the same sentence.
     """
 
     key = "pattern/4"
@@ -114,20 +120,23 @@ def mentions(text: str) -> list[Mention]:
 
 @functools.cache
 def _mentions() -> Mentions[Mention]:
-    """Return the compiled object that merges spans and builds mentions. It is created once per process."""
+    """Return the C++ object that turns the spans of shapes, names and phrases into mentions; one per process."""
     return compiled.Mentions(list(ENTITY_KINDS), Mention)
 
 
 def key_phrases(text: str, language: str) -> list[tuple[int, int]]:
-    """Return the (start, end) of the phrases that best characterise a text, in order. No phrase contains a capital.
+    """Return (start, end) of each occurrence of the key phrases of a text, in order of start.
 
-    At most one phrase for each WORDS_A_PHRASE words is returned. ``language`` is a key of FUNCTION_WORDS.
+    A phrase has two or three words in lower case, and no function word. The most frequent phrases are chosen. Of
+    equally frequent ones, those with the highest RAKE score (Rose et al. 2010) are chosen. A text has at most
+    MOST_PHRASES different key phrases, and at most one for each WORDS_A_PHRASE words. A text with fewer words may have
+    one. ``language`` is a key of FUNCTION_WORDS.
     """
     return compiled_words().key_phrases(text, language, MOST_PHRASES, WORDS_A_PHRASE)
 
 
 def speaker_names(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield (start, end, kind) of the names before a colon at the start of a line: ``Name: …``."""
+    """Yield (start, end, ``person``) of each speaker: a name and a colon at the start of a line (``Ida Grubb: …``)."""
     for match in _SPEAKER.finditer(text) if ": " in text else ():
         name = match["who"]
         is_short = len(name.split()) <= MOST_WORDS and "http" not in name
@@ -137,7 +146,7 @@ def speaker_names(text: str) -> Iterator[tuple[int, int, str]]:
 
 @functools.cache
 def _lexicon() -> Lexicon:
-    """Return the word lists for finding names, as a compiled lexicon. It is built once per process."""
+    """Return the word lists for finding names, as a C++ object. It is built once per process."""
     sets = {
         "also_names": ALSO_NAMES,
         "firm": FIRM,
@@ -191,9 +200,10 @@ def proper_names(text: str, language: str, taken: Sequence[tuple[int, int]] = ()
 
 
 def _is_written_small(text: str, start: int, end: int, occupied: Sequence[tuple[int, int]]) -> bool:
-    """Return whether ``text[start:end]``, a word, also occurs in lower case within NEAR characters.
+    """Return whether the word ``text[start:end]`` also occurs in lower case within NEAR characters.
 
-    A genitive ``'s`` after the word is compared with it.
+    If a genitive ``'s`` follows the word, the two are searched for together. This does not hold if the ``'s`` overlaps
+    ``occupied``, the spans of other mentions.
     """
     stop = next((first for first, _ in occupied if first >= end), len(text))
     if text.startswith(_GENITIVES, end, stop):

@@ -15,10 +15,11 @@ MAX_RECORDS = 400
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Fields of an entity or relation, in the order of the prompt.
+    """Fields of an entity or relation, in the order in which the LLM extractor's prompt asks for them.
 
-    ``tag`` is ``entity`` or ``relation``. An entity has the fields name, kind and description. A relation has source
-    and target, followed by description, keywords and strength in any order. Missing fields at the end are left out.
+    ``tag`` is ``entity`` or ``relation``. The fields of an entity are name, kind and description. The fields of a
+    relation are source and target, then description, keywords and strength in any order. ``fields`` is shorter if the
+    last fields are missing.
     """
 
     tag: Tag
@@ -80,7 +81,8 @@ def from_keys(values_by_key: Mapping[str, Any]) -> Record | None:
     """Return the record in a JSON object, whatever its keys are called; None if it is neither an entity nor a relation.
 
     :func:`field_of_key` says which field each key means. If several keys mean the same field, the most specific key
-    with a value counts: ``entity_type`` before ``type``. A value such as ``entity`` is never taken for a kind.
+    counts: ``entity_type`` before ``type``. Keys with an empty value are ignored. The values ``entity``, ``relation``,
+    ``relationship``, ``node`` and ``edge`` are ignored as kinds, because they only tell entities from relations.
     """
     plain = {_normalize_key(key): field for key, value in values_by_key.items() if (field := _as_field(value))}
     fields = {}

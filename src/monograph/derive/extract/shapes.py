@@ -71,7 +71,7 @@ def shapes(text: str) -> list[tuple[int, int, str]]:
 
 
 def without(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """Return a text of the same length in which the characters of ``spans``, which are ascending, are NUL."""
+    """Return a text of the same length, with NUL for each character in ``spans``, which must be in order of start."""
     if not spans:
         return text
     parts, position = [], 0
@@ -100,9 +100,10 @@ def numbers(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _find_start(text: str, digit: int, end: int) -> int:
-    """Return the start of the word or currency sign that a digit belongs to; ``digit`` itself if ``end`` is there.
+    """Return the start of the word or currency sign that a digit belongs to.
 
-    ``end`` is the end of the previous match.
+    ``digit`` is the offset of the digit. ``end`` is the end of the previous match, or 0. If the word reaches back to
+    the previous match, ``digit`` is returned.
     """
     start, least = digit, max(end, digit - _LONGEST_CODE)
     while start > least and text[start - 1] in _BEFORE_DIGIT:
@@ -117,7 +118,10 @@ def _find_start(text: str, digit: int, end: int) -> int:
 
 
 def _find_month(text: str, number: int, end: int) -> int:
-    """Return the start of the name of a month before a number; without such a name, ``number``, the number's start."""
+    """Return the start of the month's name before a number, as in ``May 4``; ``number`` if no month's name is there.
+
+    ``number`` is the offset of the number. ``end`` is the end of the previous match: the name must not begin earlier.
+    """
     start = number
     while start - 2 > end and text[start - 1] == " ":
         before = _LAST_WORD.search(text, max(end, start - _LONGEST_MONTH - 1), start - 1)

@@ -1,4 +1,8 @@
-"""Reranker by the cosines of an embedder, which is better than the file's own and reads only the texts of hits."""
+"""Reranker by the cosines of a second embedder.
+
+The second embedder may be better and slower than the file's own embedder, because it embeds only the question and the
+hits of a search.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,9 @@ class EmbedderReranker:
         """Weight of this reranker's scores relative to the scores of the search."""
 
     def score(self, question: str, texts: Sequence[str]) -> Float64:
-        """Return the cosine of each text, from -1 to 1. See :class:`monograph.models.Reranker`.
+        """Return the cosine between the question's vector and each text's vector, from -1 to 1.
+
+        See :class:`monograph.models.Reranker`.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Cross-encoders in ONNX form: a folder with a model that reads a question and a text together, and its tokenizer."""
+"""Cross-encoders in ONNX form: models that read a question and a text together, each in a folder with its tokenizer."""
 
 from __future__ import annotations
 

@@ -27,8 +27,9 @@ RETRIES = 2
 class ServedRerankerSettings:
     """Options of requests to a rerank server.
 
-    ``max_characters`` is the most characters of a text: longer texts are cut, with 0 none is. ``batch_size`` is the
-    number of texts in a request. ``weight`` is the weight of the server's scores relative to the scores of the search.
+    ``max_characters`` is the most characters of a text that are sent; with 0, whole texts are sent. ``batch_size`` is
+    the number of texts in a request. ``weight`` is the weight of the server's scores relative to the scores of the
+    search.
     """
 
     max_characters: int = 0
@@ -45,7 +46,8 @@ class ServedReranker(ServedModel):
     """Reranker behind ``BASE_URL/rerank``; failed requests are retried.
 
     Requests have the form of Cohere's API, which most servers understand. If a server refuses a request and its error
-    mentions ``texts``, the request is sent again in the form of TEI's API, and so are all later ones.
+    mentions ``texts``, the server expects the form of the API of TEI (Text Embeddings Inference). The request is then
+    sent again in this form. All later requests have this form, too.
 
     Parameters
     ----------

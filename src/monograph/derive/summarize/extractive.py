@@ -15,7 +15,9 @@ from monograph.derive.tokens import count_tokens, first_tokens, token_ids
 from monograph.values import Float32, Quote, SummaryText
 
 MAX_TEXT = 12_000
-"""Most characters of a text that are read. Only passages that a caller gave as chunks can be longer."""
+"""Most characters of a text that are read. With the default settings, only a caller's ready-made passages can
+be longer.
+"""
 MAX_SENTENCES = 400
 """Most sentences that are compared with each other. If there are more, those whose vectors are nearest to the mean of
 all vectors are compared.
@@ -36,9 +38,10 @@ class _SummarySentence:
 class ExtractiveSummarizer:
     """Summarizer that quotes, word for word, the sentences that together are most similar to all sentences.
 
-    Sentences are chosen one by one. Each time, the sentence is chosen that adds most to the coverage of all sentences,
-    weighted by their tokens. So the chosen sentences are central and unlike each other (facility location: Lin and
-    Bilmes 2011). Sentences are compared by static word vectors (see
+    The coverage of a sentence is its similarity to the most similar chosen sentence. Sentences are chosen one by one.
+    Each time, the summarizer chooses the sentence that adds most to the sum of all coverages. In this sum, a sentence
+    has its number of tokens as weight. So the chosen sentences are central and unlike each other (facility location:
+    Lin and Bilmes 2011). The similarity of two sentences is the cosine of their static vectors (see
     :class:`monograph.derive.embed.static.StaticEmbedder`). The summary has the chosen sentences in the order of the
     texts, one per line.
     """
@@ -50,8 +53,8 @@ class ExtractiveSummarizer:
     def summarize(self, texts: Sequence[str], max_tokens: int) -> SummaryText:
         """Return a summary of quoted sentences. See :class:`monograph.models.Summarizer`.
 
-        If no sentence fits into ``max_tokens``, the summary is the beginning of the first sentence. The same holds if
-        no sentence has a letter or digit. The summary is empty only if all texts are blank.
+        If no sentence fits into ``max_tokens``, or no sentence has a letter or digit, the summary is the beginning of
+        the first sentence. The summary is empty only if all texts are blank.
         """
         by_text: dict[str, _SummarySentence] = {}  # Neighbouring chunks overlap.
         for source, text in enumerate(texts):
@@ -132,7 +135,7 @@ def _join_sentences(sentences: Sequence[_SummarySentence]) -> SummaryText:
 
 
 def _cut(sentence: _SummarySentence, max_tokens: int) -> _SummarySentence:
-    """Return a sentence, cut to its first ``max_tokens`` tokens if it is longer, at white space if there is any."""
+    """Return a sentence of at most ``max_tokens`` tokens. A longer sentence is cut, at white space if possible."""
     head = first_tokens(sentence.text, max_tokens)
     space = max(head.rfind(" "), head.rfind("\n")) if len(head) < len(sentence.text) else -1
     head = head[:space].rstrip() if space > len(head) // 2 else head

@@ -1,1 +1,1 @@
-"""Reader of one file, and what it caches until the file changes."""
+"""Reader of one file, with a cache that is valid until the file changes."""

@@ -1,4 +1,4 @@
-"""``Reader`` of one file: loads what a search needs, with pages announced beforehand and results cached."""
+"""``Reader`` of one file. It caches loaded data, and asks the system to read pages before SQLite needs the pages."""
 
 from __future__ import annotations
 
@@ -42,21 +42,23 @@ if TYPE_CHECKING:
 _Value = TypeVar("_Value")
 
 MOST_CHUNKS = 16_384
-"""Number of chunks whose words are cached, about 7 MB for passages. Without the cache a graph search takes 0.5 ms
-longer, of 4 ms."""
+"""Number of chunks whose words are cached. If the chunks are passages, the cache takes about 7 MB. Without the cache, a
+graph search of 4 ms takes 0.5 ms longer."""
 
 MOST_STARTS = 2_048
-"""Number of start texts of walks that are cached. It saves 1.1 ms if the same question is asked again, and 0.2 ms for
-another question."""
+"""Number of start texts that are cached: see :class:`monograph.search.names.StartText`. The cache saves 1.1 ms if the
+same question is asked again, and 0.2 ms for another question."""
 
 MOST_ENTITIES = 8_192
-"""Number of entities whose links are cached. It saves 0.5 ms if the same question is asked again, and 0.2 ms for
+"""Number of entities whose links are cached. The cache saves 0.5 ms if the same question is asked again, and 0.2 ms for
 another question."""
 
 
 _ReadVectors: TypeAlias = "tuple[Mapping[int, int], Float32 | None]"
-"""Vectors that a dense search has read: (index of each chunk's vector in the array, by chunk row; float32 (n,
-dimension)). The array is None if no vectors were kept."""
+"""Vectors that a dense search has read: ({row of a chunk: index of its vector in the array}, array of the vectors).
+
+The array is float32 (n, dimension); None if the search kept no vectors.
+"""
 
 _NONE_READ: _ReadVectors = ({}, None)
 
@@ -90,8 +92,8 @@ class RowCache(Generic[_Value]):
 class SearchCache:
     """Cache of data that searches have read from one state of a file. Safe for use by many threads.
 
-    ``generation`` is the number of the file's state; -1 if nothing was read yet. ``ahead`` announces pages that are
-    about to be read. Caches of later states use the same ``ahead``.
+    ``generation`` is the number of the file's state; -1 if nothing was read yet. ``ahead`` asks the system to read
+    pages before SQLite needs the pages. The caches of later states get the same ``ahead``.
     """
 
     def __init__(self, generation: int = -1, ahead: Prefetcher | None = None) -> None:
@@ -110,11 +112,11 @@ class SearchCache:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FileReader:
-    """``Reader`` of the state of a file that a read transaction sees: see :class:`monograph.search.reader.Reader`.
+    """``Reader`` of one file during one read transaction: see :class:`monograph.search.reader.Reader`.
 
-    ``connection`` is in that transaction. ``view`` is the name of the view that the connection shows; empty for the
-    whole file. The connection's tables have only the rows of the view. The indexes of words and vectors cover the whole
-    file, so they get the view as a filter.
+    ``connection`` is in the read transaction. ``view`` is the name of the view that the connection shows; empty if the
+    connection shows the whole file. The connection's tables have only the rows of the view. The indexes of words and
+    vectors cover the whole file, so each search in an index gets the view as a filter.
     """
 
     connection: Connection
@@ -150,8 +152,8 @@ class FileReader:
     ) -> Counts:
         """Return the counts and matches that :meth:`monograph.search.reader.Reader.count` describes.
 
-        The postings are read from FTS5's own pages, and :meth:`pool` then ranks by them. If the pages cannot be read,
-        FTS5 counts.
+        The postings of the words are read directly from FTS5's own pages. :meth:`pool` ranks chunks by these postings.
+        If the pages cannot be read, FTS5 is queried for the counts.
         """
         total = terms.count(self.connection)
         function_words = {word for word in small if word not in words and word.isascii()}
@@ -207,9 +209,11 @@ class FileReader:
     def nearest(
         self, vector: Float32, k: int, allowed: CompiledFilter, window_factor: float
     ) -> tuple[list[tuple[int, float]], Effort, _ReadVectors]:
-        """Return ((row, cosine) of the k chunks nearest to a vector, effort of the search, vectors that it read).
+        """Return ((row, cosine) of the k chunks nearest to a vector, effort of the search, vectors read by the search).
 
         The vector must not be zero. There may be more than k chunks, because chunks of equal text share a vector.
+        ``window_factor`` is a factor on the window of the stop condition: see
+        :class:`monograph.vectors.search.VectorQuery`.
         """
         bits = self._allowed_bits(self.chunk_index, allowed)
         result = self.chunk_index.search(

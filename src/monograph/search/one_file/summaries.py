@@ -1,4 +1,4 @@
-"""Summaries of the tree as values, with the chunks under them and the sources of their sentences."""
+"""Summaries of the tree: their texts, the chunks under each summary, and the sources of the sentences."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ def load(connection: Connection, nodes: Sequence[int]) -> dict[int, Summary]:
 
 
 def ids_under(connection: Connection, nodes: Sequence[int]) -> dict[int, tuple[str, ...]]:
-    """Return the ids of the chunks under each summary, in the order of the tree, by the summary's node."""
+    """Return the ids of the chunks under each summary, by the summary's node.
+
+    The ids are in the order in which a depth-first walk from the summary reaches the chunks.
+    """
     rows = {node: store.chunks_under(connection, node) for node in nodes}
     ids = chunks.ids(connection, dict.fromkeys(row for chunk_rows in rows.values() for row in chunk_rows))
     return {node: tuple(ids[row] for row in chunk_rows if ids.get(row)) for node, chunk_rows in rows.items()}
@@ -84,9 +87,10 @@ def sources_of(connection: Connection, gists: Mapping[int, SummaryText]) -> dict
 def _load_quotes(
     connection: Connection, gists: Mapping[int, SummaryText]
 ) -> tuple[dict[int, Sequence[Quote]], dict[int, dict[int, store.NodeRow]]]:
-    """Return (quotes of each summary, children that it quotes by their position), both by node.
+    """Return (quotes of each summary, children that each summary quotes), both by the summary's node.
 
-    Summaries that quote other summaries are followed down to the chunks.
+    The quoted children are by their position among all children of the summary. If a quoted child is a summary, its own
+    quotes and children are returned, too, and so on down to the chunks.
     """
     quotes: dict[int, Sequence[Quote]] = {}
     quoted_children: dict[int, dict[int, store.NodeRow]] = {}
@@ -105,7 +109,11 @@ def _load_quotes(
 
 
 def _move_sources(quote: Quote, sources: Sequence[Source]) -> list[Source]:
-    """Return the sources of the part of a text that is quoted, with offsets in the text that quotes it."""
+    """Return the sources of a quote, given the sources of the whole text from which it is quoted.
+
+    The offsets in ``sources`` are offsets in the whole text. The offsets in the result are offsets in the summary that
+    quotes the text.
+    """
     carried, shift = [], quote.start - quote.source_start
     for source in sources:
         start, end = max(source.start, quote.source_start), min(source.end, quote.source_end)

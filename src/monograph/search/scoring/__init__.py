@@ -1,1 +1,1 @@
-"""Scores of a walk along the graph, in C++."""
+"""Extension module in C++ that scores the chunks of a walk along the graph."""

@@ -1,4 +1,7 @@
-"""Rules for content, which nothing else in the file can replace: documents, files, previous versions and assertions."""
+"""Rules for content: documents, files, previous versions and assertions.
+
+Content cannot be derived from other rows of the file, so a repair cannot restore texts that are lost.
+"""
 
 # ruff: noqa: S608 - every statement is made of constants
 
@@ -69,11 +72,17 @@ _MISNUMBERED = """SELECT place, block FROM (
         FROM texts JOIN documents ON document = block >> 24
         WHERE document NOT IN (SELECT value FROM json_each(:broken)))
     WHERE place != block ORDER BY block"""
-"""Query for (right number, stored number) of each text block that has a wrong number in an undamaged document."""
+"""Query for (right block number, stored block number) of each wrongly numbered text block of an undamaged document.
+
+The right number is ``document << 24 | ordinal``: the document's row, and the position of the block in its text."""
 
 
 def _find_wrong_merged(checked: CheckedRows) -> Iterator[tuple[str | None, int]]:
-    """Yield (right merged metadata, chunk row) of each chunk whose stored merged metadata are wrong."""
+    """Yield (right value, chunk row) of each chunk with a wrong value in the column ``merged``.
+
+    The column has the document's metadata merged with the chunk's metadata: see
+    :func:`monograph.store.documents.chunks.merged_metadata`. Chunks of damaged documents are skipped.
+    """
     rows = checked.connection.execute(
         """SELECT chunk, d.document, d.metadata, c.metadata, merged
         FROM chunks AS c JOIN documents AS d USING (document) WHERE c.metadata != '{}' OR merged IS NOT NULL"""
@@ -86,10 +95,11 @@ def _find_wrong_merged(checked: CheckedRows) -> Iterator[tuple[str | None, int]]
 
 
 def _find_wrong_dates(checked: CheckedRows, *, is_found_again: bool) -> Iterator[tuple[int | None, ...]]:
-    """Derive again the dates of the documents whose dates fail their checksum; yield (date columns, document row).
+    """Yield (dated, dated_until, dated_by, document row) of documents whose dates do not match ``dates_checksum``.
 
-    With ``is_found_again``, yield only the documents for which the derived date matches the stored checksum. Without
-    it, yield only the other documents.
+    The three values are derived again from the document, or from the time of its file. With ``is_found_again``, only
+    documents for which the derived values match the checksum are yielded. Without it, only the other documents are
+    yielded. Damaged documents are skipped.
     """
     for row, since, stored, modified_ns in checked.connection.execute(
         """SELECT document, valid_from, dates_checksum, modified_ns FROM documents LEFT JOIN sources USING (source)
@@ -106,7 +116,7 @@ def _find_wrong_dates(checked: CheckedRows, *, is_found_again: bool) -> Iterator
 
 
 def _find_wrong_lengths(checked: CheckedRows) -> Iterator[tuple[int]]:
-    """Yield the rows of the damaged documents whose text has another length than the stored one."""
+    """Yield the row of each damaged document whose text does not have the length in the column ``characters``."""
     for row, characters in checked.execute("SELECT document, characters FROM documents"):
         if row in checked.damaged and len(documents.titled(checked.connection, row)[1]) != characters:
             yield (row,)
@@ -201,13 +211,19 @@ _MISSING_ENDS = " UNION ".join(
     SELECT 1 FROM asserted_nodes AS n WHERE n.id = r.{end} AND n.document IS r.document AND n.chunk IS r.chunk)"""
     for end in ("source", "target")
 )
-"""Query for (node id, document, chunk) of each end of a relation for which the relation's origin has no node."""
+"""Query for (node id, document, chunk) of each node that is missing at an end of an asserted relation.
+
+The origin of a relation is its document and its chunk. Both nodes of a relation must be stored with the relation's
+origin. The query returns nothing if any assertion does not match its checksum."""
 _IS_OBJECT = "iif(json_valid(CAST(properties AS TEXT)), json_type(CAST(properties AS TEXT)), '') = 'object'"
 _IS_VECTOR = f"typeof(embedding) IN ('null', 'blob') AND length(coalesce(embedding, x'')) % {STORED.itemsize} = 0"
 
 
 def assertions(key_of: Callable[[str], str]) -> tuple[Rule, ...]:
-    """Return the rules for assertions. ``key_of`` returns the comparison key of a name, for implied nodes."""
+    """Return the rules for assertions.
+
+    ``key_of`` returns the comparison key of a name. It is needed to store a missing node at the end of a relation.
+    """
 
     def imply(checked: CheckedRows) -> None:
         for name, *origin in checked.connection.execute(_MISSING_ENDS).fetchall():

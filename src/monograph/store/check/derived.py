@@ -1,4 +1,7 @@
-"""Rules for derived rows, compared with other rows only; a repair deletes wrong rows and derives them again."""
+"""Rules that compare derived rows with checksums and with other stored rows.
+
+The rules derive no values to compare with. A repair deletes wrong rows, and derives their values again.
+"""
 
 # ruff: noqa: S608 - every statement is made of constants
 
@@ -105,7 +108,11 @@ NAMES = (
 
 
 def _compare_edges(checked: CheckedRows) -> Iterator[Finding]:
-    """Yield the differences between ``chunk_graphs`` and ``mentions``, and wrong counts of persons, in one pass."""
+    """Yield a finding for each kind of difference between ``chunk_graphs`` and other tables of the graph.
+
+    ``chunk_graphs`` has the names in each chunk, and ``mentions`` the chunks with each name: both must agree. The
+    column ``names.persons`` must be the number of chunks in which the name is that of a person.
+    """
     connection = checked.connection
     edges, persons, broken = [np.empty(0, dtype=np.int64)], Counter[int](), 0
     for chunk, words, names, links in connection.execute(

@@ -58,7 +58,8 @@ class CheckedRows:
     def damaged(self) -> frozenset[int]:
         """Rows of the documents whose content does not match its checksum.
 
-        No stored value is compared with their texts.
+        Most rules skip these documents when they compare a derived value with the text that it was derived from. Only
+        the inverted index is compared with the texts of all documents.
         """
         rows = documents.numbers(self.connection)
         return frozenset(row for row in rows if not documents.is_sound(self.connection, row))
@@ -70,7 +71,10 @@ class CheckedRows:
 
     @property
     def code(self) -> int | None:
-        """Number of bytes of a name's code; None in a file without vectors."""
+        """Number of bytes of a name's code; None in a file without vectors.
+
+        A code has one bit for each value of the name's embedding: the value's sign.
+        """
         return None if self.embedder is None else code_size(self.embedder.dimension)
 
     @property
@@ -99,16 +103,22 @@ class Rule:
     Parameters
     ----------
     table:
-        The table that findings name.
+        The table that has the fault. Each finding of the rule names this table.
     fault:
         The text of a finding. ``{}`` in it is replaced by the number of rows, or by the text that ``find`` yields.
     find:
         Finds the rows that have the fault. It is an SQL condition, in which the table is ``t``; a query; or a function.
         The function yields rows as tuples, a text for each fault, or complete findings.
     remedy:
-        What a repair does. None: nothing, so the fault is only reported. DELETE: delete the rows. A text that begins
-        with ``SET``: update the rows. DERIVE and GRAPH: derive values again. A function is called. Other texts are
-        statements: one with ``?`` runs once for each row that ``find`` returns, any other runs once.
+        What a repair does about the fault:
+
+        - None: nothing, so the fault is only reported;
+        - DELETE: delete the rows;
+        - DERIVE, GRAPH: nothing at once; missing values, or the whole graph, are derived later;
+        - a text that begins with ``SET``: update the rows;
+        - any other text, or a tuple of texts: run these SQL statements. A statement with ``?`` runs once for each row
+          that ``find`` returns, a statement without ``?`` runs once;
+        - a function: call it.
     hint:
         What the user can do about a fault that the remedy does not remove.
     """

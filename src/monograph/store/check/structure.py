@@ -1,4 +1,4 @@
-"""Rules for SQLite's pages, the schema, settings, roots, stored failures and the ledger."""
+"""Rules for SQLite's pages, the schema, settings, roots, records of failed files, and the ledger of model calls."""
 
 from __future__ import annotations
 
@@ -98,9 +98,13 @@ def _find_wrong_checksums(connection: Connection) -> list[tuple[bytes, str, bool
 
 
 def _is_found_again(name: str, is_lost: bool) -> bool:
-    """Return whether a checksum's name is that of a setting that is set again later, or of a lost row not in KEPT.
+    """Return whether a repair may delete a checksum that does not match, with the setting that it belongs to.
 
-    With ``is_lost``, the row that the checksum belongs to is missing.
+    A repair may delete it in two cases:
+
+    - The checksum belongs to a setting that is set again later (:data:`monograph.store.file.settings.FOUND_AGAIN`).
+    - The row that the checksum belongs to is missing (``is_lost``), and was not a setting that needs a checksum
+      (:data:`monograph.store.file.settings.KEPT`).
     """
     setting = name.removeprefix("settings/")
     return setting in settings.FOUND_AGAIN or (is_lost and setting not in settings.KEPT)
@@ -121,9 +125,10 @@ def _find_wrong_notes(checked: CheckedRows) -> Iterator[Finding]:
 
 
 def _repair_notes(checked: CheckedRows) -> None:
-    """Delete wrong settings that are set again later, with their checksums, and delete checksums whose row is missing.
+    """Delete the checksums that do not match and that a repair may delete, with the settings that they belong to.
 
-    The checksums of missing KEPT settings stay, unless these settings are set again later.
+    :func:`_is_found_again` decides which checksums a repair may delete. The other checksums stay, so a check still
+    reports them.
     """
     for stored, name, is_lost in _find_wrong_checksums(checked.connection):
         if _is_found_again(name, is_lost):

@@ -1,4 +1,4 @@
-"""Rows of ``chunks``, and with them their rows in the inverted index and their vectors."""
+"""Rows of ``chunks``: stored, deleted, and loaded with their texts and with values of their documents."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from monograph.values import Chunk, Metadata, Valid
 class LoadedChunk:
     """Stored chunk with its row number and with values of its document.
 
-    ``metadata`` are the chunk's metadata merged over those of its document. ``title``, ``uri``, ``date`` and ``valid``
-    are those of its document.
+    ``metadata`` are the document's metadata updated with the chunk's metadata. ``title``, ``uri``, ``date`` and
+    ``valid`` belong to the document.
     """
 
     row: int
@@ -35,13 +35,15 @@ class LoadedChunk:
 
 
 Columns: TypeAlias = tuple[str, int, int, int, int, str, str | None]
-"""Stored columns of a chunk: id, document, ordinal, start, end, metadata, merged."""
+"""Stored columns of a chunk: id, document (a row number), ordinal, start, end, metadata, merged.
+
+``merged`` is the value of :func:`merged_metadata`."""
 
 
 def columns(document: int, metadata: Metadata, chunk: Chunk) -> Columns:
     """Return the columns under which a chunk is stored.
 
-    ``document`` and ``metadata`` are the row and the metadata of its document.
+    ``document`` is the row number of the chunk's document, ``metadata`` the metadata of the document.
     """
     own_metadata = json.dumps(chunk.metadata, ensure_ascii=False) if chunk.metadata else "{}"
     merged = merged_metadata(metadata, chunk.metadata)
@@ -49,15 +51,19 @@ def columns(document: int, metadata: Metadata, chunk: Chunk) -> Columns:
 
 
 def merged_metadata(document: Metadata, own: Metadata) -> str | None:
-    """Return the metadata of a chunk merged over those of its document, as JSON; values of the chunk win.
+    """Return the metadata of a document updated with the metadata of its chunk, as JSON.
 
-    Returns None if the merged metadata equal those of the chunk or those of the document.
+    ``document`` and ``own`` are the two metadata. Returns None if the result equals one of the two: it is then not
+    stored a second time.
     """
     return None if document.keys() <= own.keys() or not own else json.dumps({**document, **own}, ensure_ascii=False)
 
 
 def put(connection: Connection, new: Iterable[tuple[int, Columns]]) -> None:
-    """Store chunks, (row, columns): insert new chunks, update the positions and metadata of known ones."""
+    """Insert new chunks, and update the positions and metadata of chunks that are stored already.
+
+    ``new`` are pairs (row number of the chunk, columns).
+    """
     connection.executemany(
         """INSERT INTO chunks (chunk, id, document, ordinal, start, "end", metadata, merged)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (chunk) DO UPDATE
@@ -70,7 +76,7 @@ def put(connection: Connection, new: Iterable[tuple[int, Columns]]) -> None:
 def remove(connection: Connection, rows: Sequence[int]) -> None:
     """Delete chunks and their rows of ``vectors``.
 
-    They must have been removed from the inverted index and the graph before.
+    The chunks must have been removed from the inverted index and the graph before.
     """
     connection.executemany("DELETE FROM vectors WHERE chunk = ?", ((row,) for row in rows))
     connection.executemany("DELETE FROM chunks WHERE chunk = ?", ((row,) for row in rows))
@@ -101,20 +107,28 @@ def load(connection: Connection, rows: Iterable[int], *, strict: bool = True) ->
 
 
 def of_document(connection: Connection, document: int, *, strict: bool = False) -> list[LoadedChunk]:
-    """Return the chunks of a document in reading order. Raises as :func:`load`."""
+    """Return the chunks of a document in reading order.
+
+    Raises DamagedFile if a chunk cannot be decoded. With ``strict``, it is also raised if a chunk extends beyond the
+    text of the document.
+    """
     return load(connection, rows_of_document(connection, document), strict=strict)
 
 
 def titled_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str, str]]:
-    """Return (title of the document, text) of each chunk, in the order of the given rows. Raises DamagedFile."""
+    """Return (title of the document, text) of each chunk, in the order of the given rows.
+
+    Raises DamagedFile if a chunk is missing or cannot be decoded.
+    """
     return [(title, text) for (*_, title), text in _load_with_texts(connection, "d.title", rows)]
 
 
 def named_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str, str, bytes, str]]:
     """Return (document title, text, names, subjects) of each chunk, in the order of the given rows.
 
-    ``names`` are bytes of :data:`monograph.store.graph.graphs.NAMED`, with the names in the chunk. ``subjects`` is a
-    JSON list of the rows of the names that the document is about.
+    ``names`` are the names in the chunk, as the bytes of records of dtype :data:`monograph.store.graph.graphs.NAMED`.
+    ``subjects`` are the names that the document is about: names in its title or at the beginning of its text. They are
+    a JSON list of row numbers in the table ``names``.
     """
     columns = """d.title, COALESCE((SELECT g.names FROM chunk_graphs AS g WHERE g.chunk = c.chunk), x''),
         (SELECT json_group_array(s.name) FROM subjects AS s WHERE s.document = c.document)"""
@@ -125,7 +139,10 @@ def named_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str, 
 def _load_with_texts(
     connection: Connection, columns: str, rows: Iterable[int]
 ) -> Iterator[tuple[tuple[Any, ...], str]]:
-    """Yield ((chunk, document, start, end, further columns), text) of each chunk, in the order of the given rows."""
+    """Yield ((chunk, document, start, end, further columns), text) of each chunk, in the order of the given rows.
+
+    ``columns`` is the SQL of the further columns. Raises DamagedFile if a chunk is missing or cannot be decoded.
+    """
     remaining = iter(rows)
     while batch := list(islice(remaining, _CHUNKS_PER_QUERY)):
         with decoding(connection, "a chunk"):
@@ -147,7 +164,8 @@ def ids(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
 def titled_extractions(connection: Connection, rows: Iterable[int]) -> dict[int, tuple[int, str]]:
     """Return (memo row of the extraction, document title) of each chunk, by chunk row.
 
-    Chunks with equal texts and document titles have equal values.
+    Two chunks with equal texts and equal document titles have equal pairs, because equal texts share one extraction.
+    Chunks without an extraction are left out.
     """
     tables = """extractions AS e JOIN chunks AS c ON c.chunk = e.chunk JOIN documents AS d USING (document)
         WHERE e.chunk = w.value"""
@@ -199,10 +217,10 @@ def of_which_documents(connection: Connection, allowed: CompiledFilter, most: in
 
 
 def openings(connection: Connection, documents: Sequence[int], allowed: CompiledFilter, most: int) -> list[int]:
-    """Return the rows of at most ``most`` allowed chunks of the given documents, the first chunks first.
+    """Return the rows of at most ``most`` allowed chunks of the given documents, in order of position.
 
-    The first chunks of all documents come first, then all second chunks, and so on. Chunks at the same position are in
-    order of their documents' ids.
+    The position of a chunk counts the chunks before it in its document. So the first chunks of all documents come
+    before the second chunks. Chunks with equal positions are in order of their documents' ids.
     """
     tables = f"""documents AS d ON d.document = w.value CROSS JOIN chunks AS own ON own.document = d.document
         WHERE {allowed.on_each("own.chunk")} ORDER BY own.ordinal, d.id LIMIT ?"""

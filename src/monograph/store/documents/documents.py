@@ -16,32 +16,35 @@ from monograph.store.file.schema import BLOCK_BITS, MOST_DOCUMENTS
 from monograph.values import Document, Metadata, Section, Valid
 
 BLOCK_CHARACTERS = 4096
-"""Characters of a block of text. The row of a block fits a page, and a chunk is in one or two blocks."""
+"""Characters of a block of text. The row of a block fits a page of the database, at up to 3 bytes a character. A chunk
+of usual size overlaps one or two blocks."""
 
 LONGEST_TEXT = BLOCK_CHARACTERS << BLOCK_BITS
 """Most characters of a text. A longer text would need more blocks than there are block numbers."""
 
 Dates: TypeAlias = tuple[int | None, int | None, int | None]
-"""dated, dated_until, dated_by: first second, last second and origin of a document's date. All are None without a
-date."""
+"""Columns of a document's date: dated, dated_until, dated_by. The date is a span of time, from second ``dated``
+to second ``dated_until``, both since 1970. ``dated_by`` is the position of the date's source in DATE_SOURCES. All three
+are None if the document has no date."""
 Columns: TypeAlias = tuple[
     int, str, str, str, str, str, bytes, int, int | None, int | None, int | None, int | None, int | None
 ]
-"""Stored columns of a document: document, id, uri, title, metadata, sections, sha256, characters, source, the three
-Dates, valid_from."""
+"""Stored columns of a document: document, id, uri, title, metadata, sections, sha256, characters, source, dated,
+dated_until, dated_by, valid_from. ``document`` and ``source`` are row numbers."""
 BY_FILE = DATE_SOURCES.index(FILE)
 DATED_BY_CONTENT = f"d.dated_by != {BY_FILE:d}"
-"""SQL condition: the date of the document ``d`` comes from the document itself, not from its file."""
+"""SQL condition: the date of the document ``d`` comes from its metadata or text, not from its file's time of
+change."""
 SEALED = """CAST(id AS BLOB), CAST(uri AS BLOB), CAST(title AS BLOB), CAST(metadata AS BLOB), CAST(sections AS BLOB),
     sha256, characters"""
-"""Columns of a document or a previous version that its content checksum covers. The checksum also covers the text and
-the chunks."""
+"""Columns of the tables ``documents`` and ``versions`` (previous versions) that :func:`content_checksum` covers. The
+checksum also covers the text and the chunks."""
 SEALED_CHUNK = """CAST(c.id AS BLOB), c.ordinal, c.start, c."end", CAST(c.metadata AS BLOB),
     CASE WHEN m.key = given_key(m.value) THEN m.key END"""
-"""Columns of a chunk ``c`` and its vector ``m`` that the content checksum of the document covers.
+"""Columns of each chunk that :func:`content_checksum` covers. ``c`` is the chunk, ``m`` the memo row of its vector.
 
-The vector's key is covered only if the caller supplied the vector. Vectors that are derived from the text are not
-content: they can be derived again."""
+The checksum covers the key of ``m`` if the caller supplied the vector; otherwise the last column is NULL. A vector that
+is derived from the text is not content, because it can be derived again."""
 _BLOCKS_QUERY = "SELECT CAST(text AS BLOB) FROM texts WHERE block BETWEEN ? AND ? ORDER BY block"
 """Query for the blocks of a text. They are read as bytes, because a damaged block may be no UTF-8."""
 
@@ -123,8 +126,8 @@ def _load_rows(connection: Connection, clause: str, *parameters: str | int) -> l
 def date_columns(metadata: Iterable[Metadata], title: str, text: str) -> Dates:
     """Return the date of a document as columns; all are None if it has no date.
 
-    The date is taken from ``metadata``, which are those of the document and then of its chunks, else from the title or
-    the text.
+    ``metadata`` are the metadata of the document, followed by the metadata of its chunks. If they contain no date, the
+    date is taken from the title or the text: see :func:`monograph.dates.span.date_of`.
     """
     dated = date_of(metadata, title, text)
     return (
@@ -133,7 +136,10 @@ def date_columns(metadata: Iterable[Metadata], title: str, text: str) -> Dates:
 
 
 def loaded_span(first: Any, last: Any) -> TimeSpan | None:
-    """Return the time span between two stored seconds, first and last; None if they are no valid span."""
+    """Return the time span from a stored first second to a stored last second, both since 1970.
+
+    Returns None if a value is no valid second, or if the last second is before the first.
+    """
     if not (isinstance(first, int) and isinstance(last, int) and FIRST <= first <= last <= LAST):
         return None
     return TimeSpan(first, last)
@@ -151,7 +157,10 @@ def loaded_times(first: Any, last: Any, source: Any, since: Any, until: Any) -> 
 
 
 def newest(connection: Connection) -> int | None:
-    """Return the latest last second of all dates that come from the documents themselves; None if there are none."""
+    """Return the last second, since 1970, of the latest date of all documents; None if there is no date.
+
+    A date that is only the time of change of a document's file does not count.
+    """
     last = scalar(connection, f"SELECT max(d.dated_until) FROM documents AS d WHERE {DATED_BY_CONTENT}")  # noqa: S608
     return last if isinstance(last, int) and FIRST <= last <= LAST else None
 
@@ -166,10 +175,11 @@ def name_of(connection: Connection, row: int) -> str:
 
 
 def columns(row: int, document: Document, sha256: bytes, source: int | None, since: int | None = None) -> Columns:
-    """Return the columns under which a document is stored. ``row`` and ``source`` are row numbers.
+    """Return the columns under which a document is stored.
 
-    ``source`` is the row of the document's file; None if it was not read from a file. ``since`` is the second in which
-    this version begins; None in a file that keeps no previous versions.
+    ``row`` is the row number of the document. ``source`` is the row number of the file that the document was read from;
+    None if it was not read from a file. ``since`` is the second, since 1970, in which this version of the document
+    begins; None if the .mono file keeps no previous versions.
     """
     metadata = (document.metadata, *(passage.metadata for passage in document.passages))
     return (
@@ -236,7 +246,10 @@ def text(connection: Connection, row: int, start: int, end: int) -> str:
 
 
 def texts(connection: Connection, spans: Sequence[tuple[int, int, int]]) -> list[str]:
-    """Return ``document.text[start:end]`` for each (document row, start, end), by one query. Raises as :func:`text`."""
+    """Return ``document.text[start:end]`` for each (document row, start, end), by one query.
+
+    Raises DamagedFile if a block cannot be decoded.
+    """
     within = [
         (blocks_of(row)[0], min(max(start, 0), LONGEST_TEXT - 1), min(end, LONGEST_TEXT)) for row, start, end in spans
     ]
@@ -313,10 +326,12 @@ def names(connection: Connection) -> list[tuple[int, str, str]]:
 def content_checksum(own: Iterable[Value], text: str | bytes, chunks: Iterable[Iterable[Value]]) -> int:
     """Return the checksum of a document's content, from its columns, its text and its chunks.
 
-    It is stored once, with the content. It covers only the content, so it stays the same if the document moves to
-    another source file or becomes a previous version. ``own`` are the document's id, uri, title, metadata, sections,
-    sha256 and characters. ``chunks`` are the chunks in reading order: (id, ordinal, start, end, metadata, memo key).
-    The memo key is that of a vector that the caller supplied, else None.
+    The checksum is computed when the content is written, and stored with the content. It covers nothing else, so it
+    stays the same if the document moves to another source file or becomes a previous version.
+
+    ``own`` are the document's id, uri, title, metadata, sections, sha256 and characters. ``chunks`` are the chunks in
+    reading order: (id, ordinal, start, end, metadata, memo key). The memo key is the key of the chunk's vector if the
+    caller supplied the vector, else None.
     """
     crc = checksum(*own, text)
     for row in chunks:

@@ -19,15 +19,15 @@ from monograph.store.file.rows import column
 from monograph.where import DATE, Combination, Comparison, Condition, Operator, Scalar
 
 MOST_COMPARISONS = 1_000
-"""Most comparisons of a filter, because each comparison is tested for each chunk. The alternatives of one key count as
-one comparison, and so do the exclusions of one key."""
+"""Most comparisons of a filter, because each comparison is tested for each chunk. Comparisons of one key that
+:func:`_join_comparisons` joins to a list count as one."""
 
 _CHUNKS = "chunks AS c JOIN documents AS d USING (document)"
 _COLUMNS = {"$document": "d.id", "$chunk": "c.id", "$uri": "d.uri", "$title": "d.title"}
 _INDEXED = ("$document", "$chunk", "$uri")
 MERGED = "COALESCE(c.merged, NULLIF(c.metadata, '{}'), d.metadata)"
-"""SQL of the metadata of a chunk, merged over the metadata of its document. ``chunks.merged`` is NULL if the merged
-metadata equal one of the two."""
+"""SQL of the merged metadata of a chunk: the document's metadata, updated with the chunk's metadata. The column
+``chunks.merged`` is NULL if the merged metadata equal the document's or the chunk's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,13 @@ class CompiledFilter:
     """Compiled filter: an SQL condition on a chunk ``c`` and its document ``d``, and the parameters of the condition.
 
     An empty ``sql`` allows all chunks. ``indexed``: whether SQLite finds the allowed chunks by an index, without
-    testing all chunks. ``condition``: the condition that was compiled; None if the SQL has further conditions.
-    ``view``: the name of the view in which the filter is used. It keeps results that are cached for one view from being
-    used in another view.
+    testing all chunks.
+
+    ``condition``: the condition that was compiled. It is None for a filter that allows everything, for a filter in a
+    view, and for a filter that :func:`within` limits to some documents.
+
+    ``view``: the name of the view in which the filter is used; empty for the whole file. The name makes equal filters
+    of two views unequal, so results that are cached for one view are not used in the other.
     """
 
     sql: str = ""
@@ -152,7 +156,10 @@ def dates_of(connection: Connection) -> Iterator[tuple[int, int, int]]:
 
 
 def disallowed_summaries(allowed: CompiledFilter) -> str:
-    """Return the SQL query for the rows of the summaries that stand for any chunk that the filter does not allow."""
+    """Return the SQL query for the rows of the summaries that stand for at least one chunk outside of the filter.
+
+    The query needs the parameters of the filter.
+    """
     return f"""WITH RECURSIVE barred(node) AS (
         SELECT parent FROM nodes WHERE layer = 0 AND parent IS NOT NULL AND NOT ({allowed.on("chunk")})
         UNION SELECT n.parent FROM barred AS b CROSS JOIN nodes AS n WHERE n.node = b.node AND n.parent IS NOT NULL)
@@ -160,7 +167,11 @@ def disallowed_summaries(allowed: CompiledFilter) -> str:
 
 
 def _join_comparisons(condition: Condition) -> Condition:
-    """Return an equivalent condition in which alternatives, or exclusions, of one key are joined."""
+    """Return an equivalent condition with fewer comparisons: comparisons of one key are joined to a list.
+
+    Within an ``or`` or a ``not``, all ``==`` and ``in`` of one key become one ``in``. Within an ``and``, all ``!=`` and
+    ``nin`` of one key become one ``nin``.
+    """
     if isinstance(condition, Comparison):
         return condition
     list_operator: Operator = "nin" if condition.combiner == "and" else "in"
@@ -182,7 +193,7 @@ def _join_comparisons(condition: Condition) -> Condition:
 
 
 def _is_indexed(condition: Condition) -> bool:
-    """Return whether SQLite can find the chunks that meet a condition by an index, without testing all chunks."""
+    """Return whether an index of SQLite finds the chunks that match a condition, so that not all chunks are tested."""
     if isinstance(condition, Comparison):
         return condition.key in _INDEXED and condition.operator in ("==", "in") and condition.value is not None
     parts = [_is_indexed(part) for part in condition.parts]
@@ -220,7 +231,8 @@ def _depth(condition: Condition) -> int:
 def _compile_comparison(comparison: Comparison) -> tuple[str, _Bound]:
     """Return (SQL, parameters) of a comparison.
 
-    In the SQL, the row ``m`` (value, type) is the metadata value of the key, if there is one.
+    The SQL compares columns, such as the date or the uri, directly where it can. Otherwise it tests a row ``m`` (value,
+    type) with the chunk's value of the key. If the chunk does not have the key, there is no row ``m``.
     """
     key, operator, value = comparison.key, comparison.operator, comparison.value
     parameter = json.dumps(value) if isinstance(value, tuple) else value
@@ -269,5 +281,5 @@ _TESTS: dict[Operator, str] = {
     "text_match_insensitive":
         "m.type = 'text' AND instr(casefold(CAST(m.value AS BLOB)), casefold(CAST(? AS BLOB))) > 0",
 }  # fmt: skip
-"""SQL, by operator, that tests the metadata value ``m`` of a key against the parameter ``?``. If the parameter is a
-list, ``v`` is one of its values."""
+"""SQL tests, by operator. ``m`` (value, type) is the chunk's value of the key, and ``?`` is the parameter that it is
+compared with. ``v`` (value) is the parameter, or one value of a parameter that is a list."""

@@ -1,4 +1,4 @@
-"""Rows of ``roots``, ``sources`` and ``failures``: synced folders, files as last read, and problems with files."""
+"""Rows of ``roots``, ``sources`` and ``failures``: synced folders, files that were read, and problems with files."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ class SourceRow:
 
 
 def states(connection: Connection, root: str) -> dict[str, tuple[int, int]]:
-    """Return (size in bytes, modified_ns) of the stored files at or below a path, by uri."""
+    """Return (size in bytes, modified_ns) of stored files, by uri.
+
+    These are the files whose uri is ``root`` or begins with ``root/``.
+    """
     folder = root.rstrip("/")
     query = "SELECT uri, size, modified_ns FROM sources WHERE uri = ? OR (uri >= ? AND uri < ?)"
     parameters = (root, folder + "/", folder + "0")  # "0" is the character after "/"
@@ -138,7 +141,7 @@ def mark_incomplete(connection: Connection, row: int, *, faulty: bool) -> None:
 
 
 def faulty(connection: Connection, uris: Sequence[str]) -> frozenset[str]:
-    """Return the given uris of files that could not be stored completely, because a part failed."""
+    """Return which of the given uris belong to stored files with a part that could not be stored."""
     results = select(connection, "SELECT uri FROM sources WHERE modified_ns = ? AND uri IN", uris, _FAULTY)
     return frozenset(uri for (uri,) in results)
 
@@ -173,9 +176,9 @@ UNREADABLE_FAILURE = " OR ".join([
 class Failure:
     """Problem with a file on disk that was found under a root.
 
-    ``file`` is the uri of the file, ``root`` the name of the root. ``size`` (bytes) and ``modified_ns`` (nanoseconds
-    since 1970) are those of the file when it was read. They are stored only if the problem has ``needs``, a module that
-    is missing; otherwise they are 0.
+    ``file`` is the uri of the file, ``root`` the name of the root. ``size`` is in bytes, ``modified_ns`` in nanoseconds
+    since 1970; both describe the file when it was read. They are stored only if the cause of the problem is a missing
+    Python module, which ``problem.needs`` names. Otherwise they are 0.
     """
 
     file: str
@@ -195,10 +198,10 @@ def roots(connection: Connection) -> list[Root]:
 
 
 def put_root(connection: Connection, root: Root, *, absolute: bool = False) -> None:
-    """Insert a root, or update a stored root: its place, and whether links are followed.
+    """Insert a root, or update the place (path) and ``follow_links`` of a stored root.
 
-    With ``absolute``, the place is stored as an absolute path. This is for files whose copies are read in other
-    folders.
+    With ``absolute``, the place is stored as an absolute path. Shards of a shelf need this, because they are copied to
+    other folders and opened there. Without ``absolute``, :func:`stored_place` decides.
     """
     place = root.place if absolute else stored_place(str(Path(path_of(connection)).parent), root.place)
     (row,) = connection.execute(
@@ -229,17 +232,18 @@ def synced(connection: Connection) -> dict[str, float]:
 
 
 def described(connection: Connection) -> dict[str, str]:
-    """Return the key of the describer that last described the pictures below each root, by name of the root.
+    """Return the key of the describer of each root, by name of the root.
 
-    Roots without a describer are left out.
+    A describer is a model that describes pictures in words. The describer of a root is that of the last complete sync
+    that used one. Roots without a describer are left out.
     """
     return dict(connection.execute("SELECT name, described FROM roots WHERE described != ''").fetchall())
 
 
 def save_synced(connection: Connection, names: Iterable[str], second: float, describer: str = "") -> None:
-    """Store the time of a complete sync of some roots, and the key of the describer that described their pictures.
+    """Store the time of a complete sync of some roots, and the key of its describer (see :func:`described`).
 
-    ``second`` is in seconds since 1970. An empty ``describer`` keeps the stored key.
+    ``second`` is the time in seconds since 1970. If ``describer`` is empty, the stored key is kept.
     """
     connection.executemany(
         "UPDATE roots SET synced = ?2, described = COALESCE(NULLIF(?3, ''), described) WHERE name = ?1",
@@ -248,7 +252,10 @@ def save_synced(connection: Connection, names: Iterable[str], second: float, des
 
 
 def forget_describers(connection: Connection) -> None:
-    """Delete the stored describer keys of all roots, so that no describer counts as having described their pictures."""
+    """Delete the describer keys of all roots (see :func:`described`).
+
+    The next sync with a describer then also reads unchanged files that may have pictures.
+    """
     connection.execute("UPDATE roots SET described = ''")
 
 

@@ -1,7 +1,8 @@
-"""Checksums of rows as they were written, for everything that the file cannot derive again.
+"""Checksums that show whether a stored row was damaged after it was written.
 
-The checksum is CRC-32, as in Python's ``zlib``. It detects every change within 32 consecutive bits, and reads a
-gigabyte a second.
+They cover above all the content of a file, which cannot be derived again: documents, previous versions and assertions.
+The checksum is CRC-32, as in Python's ``zlib``. It detects every change within 32 consecutive bits. A gigabyte takes
+about a second.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ Value: TypeAlias = bytes | str | int | None
 def checksum(*parts: Value) -> int:
     """Return the CRC-32 of some values; texts are encoded as UTF-8.
 
-    The length of each value is included in front of it, so that values divided differently have different checksums.
+    The length of each value is included before it. So ``("ab", "c")`` and ``("a", "bc")`` have different checksums.
     """
     crc = 0
     for part in parts:

@@ -43,9 +43,12 @@ Connection: TypeAlias = sqlite3.Connection
 class Connector:
     """Factory of the connections of a database.
 
-    ``connect`` returns a new connection; its argument is True for a read-only connection. ``begin`` is called with the
-    connection when a read transaction begins. Its changes of temporary tables are committed. ``in_memory``: whether the
-    connections are to a copy of the file in memory, so that changes of the file on disk are not watched.
+    ``connect``: function that returns a new connection. Its argument is True for a read-only connection.
+
+    ``begin``: function that is called with the connection when a read transaction begins, or None. If ``begin`` changes
+    temporary tables, these changes are committed at the end of the transaction.
+
+    ``in_memory``: whether the connections lead to a copy of the file in memory. If so, the file on disk is not watched.
     """
 
     connect: Callable[[bool], Connection]
@@ -74,9 +77,9 @@ _open_lock = threading.Lock()
 
 
 def identity_of(path: Path) -> Identity:
-    """Return (device, inode) of a file; (0, 0) if the system does not return them.
+    """Return (device, inode) of a file; (0, 0) if the system returns an error, such as for a missing file.
 
-    Reading the file then raises an error.
+    The error is not raised here: the caller meets it when it reads the file.
     """
     try:
         state = path.stat()
@@ -88,8 +91,9 @@ def identity_of(path: Path) -> Identity:
 class OpenedFile:
     """Open file that detects when another program deletes, replaces or truncates it.
 
-    If a mapped file is truncated, SQLite reads zeros, and the process is not ended by SIGBUS. So every read is checked
-    here afterwards. Only Linux has this protection (see :mod:`monograph.store.file.mapped`).
+    SQLite maps the file into memory. If another program truncates a mapped file, a read of the missing part would end
+    the process with SIGBUS. On Linux it returns zeros instead (see :mod:`monograph.store.file.mapped`). So
+    :meth:`reading` checks after each use of the file whether zeros were read. Other systems have no such protection.
     """
 
     def __init__(self, path: Path) -> None:
@@ -112,9 +116,10 @@ class OpenedFile:
         )
 
     def require_whole(self) -> None:
-        """Raise an error if a read met the end of a truncated file.
+        """Raise an error if another program truncated the file, and a read met the missing part.
 
-        The error is DamagedFile if the file itself was truncated, ReplacedFile if the index of its write-ahead log was.
+        Raises DamagedFile if the .mono file was truncated. Raises ReplacedFile if the index of its write-ahead log
+        (-shm) was truncated.
         """
         if self._watch.file_is_cut:
             raise DamagedFile(
@@ -129,9 +134,9 @@ class OpenedFile:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Check before and after the block that the file was not truncated. Raises as :meth:`require_whole`.
+        """Check before and after the block that the file was not truncated: see :meth:`require_whole`.
 
-        If the block itself raises an error, an error of this check replaces it.
+        An error of the check replaces an error of the block, unless the error of the block is a MonographError.
         """
         self.require_whole()
         try:
@@ -154,14 +159,24 @@ class Database:
     completely under a temporary name in the same folder, and then linked into place, so that no incomplete file is ever
     visible.
 
-    ``create``: create the file if it is missing. ``read_only``: do not write; it is also set if the file or its folder
-    cannot be written. ``key``: the key of the file, or the key to encrypt a new file with; None if the file is not
-    encrypted. ``connector``: creates the connections, by default to the whole file.
-    :func:`monograph.store.file.view.limited` connects to the documents that match a filter,
-    :func:`monograph.store.file.view.snapshot_in_memory` to a copy.
+    Parameters
+    ----------
+    create:
+        Whether the file is created if it is missing.
+    read_only:
+        Whether writes are refused. It is also set if the file or its folder cannot be written.
+    key:
+        The key of the file, or the key that encrypts a new file. None if the file is not encrypted.
+    connector:
+        Factory of the connections. With None, each connection sees the whole file. In a database of
+        :func:`monograph.store.file.view.limited` it sees the documents of a view, and in a database of
+        :func:`monograph.store.file.view.snapshot_in_memory` a copy of the file.
 
-    Raises a subclass of FileError, as :func:`require_monograph`, if the file cannot be opened. The file is then
-    unchanged.
+    Raises
+    ------
+    FileError
+        The file cannot be opened: a subclass says why, such as NotAMonograph, WrongKey or DamagedFile. The file is
+        unchanged.
     """
 
     def __init__(
@@ -257,7 +272,10 @@ class Database:
 
     @contextmanager
     def _using(self, connection: Connection) -> Iterator[None]:
-        """Translate errors, and keep the connection open during the block, even if the database is closed meanwhile."""
+        """Keep a connection open during the block, and translate errors of the block into errors of Monograph.
+
+        If the database is closed meanwhile, the connection is closed at the end of its last use.
+        """
         with self._users_lock:
             self._users[connection] += 1
         try:
@@ -304,9 +322,14 @@ class Database:
     def write(self, *, aside: bool = False) -> Iterator[Connection]:
         """Begin a write transaction: all of its changes are committed or, if an exception is raised, none.
 
-        A nested transaction is a part of the outer one. ``aside`` is for changes of memo rows and of rows that no
-        search reads: the generation then stays the same, so cached values stay valid. If another thread or process is
-        writing, BusyFile is raised at once.
+        A nested transaction is a part of the outer transaction. A commit raises the generation of the file, a number
+        that tells caches that their values are out of date.
+
+        ``aside`` is for changes of memo rows and of rows that no search reads. Then the generation stays the same, and
+        cached values stay valid. BusyFile is raised at once if another thread or process is writing.
+
+        Without ``aside``, the transaction waits for another thread without limit. For another process it waits
+        BUSY_SECONDS, then raises BusyFile.
         """
         if self.read_only:
             raise ReadOnlyFile(f"{self.path} is open for reading only", "check its permissions, or copy it")
@@ -349,9 +372,9 @@ class Database:
                     connection.execute("ROLLBACK")
 
     def enter(self) -> None:
-        """Store the pending model calls in the ledger.
+        """Store the model calls that are only in ``noted`` in the ledger of the file, the table ``costs``.
 
-        If the file cannot be written now, the next write stores them.
+        If the file cannot be written now, the next write transaction stores them.
         """
         if self.noted.spent and not self.read_only:
             with suppress(FileError):
@@ -360,7 +383,7 @@ class Database:
                         pass
 
     def ledger(self) -> list[LedgerEntry]:
-        """Return the model calls for the file, in order of day, model and purpose."""
+        """Return the ledger: numbers of model calls and tokens for the file, in order of day, model and purpose."""
         self.enter()
         with self.read() as connection:
             query = """SELECT CAST(day AS TEXT), CAST(model AS TEXT), CAST(purpose AS TEXT), CAST(calls AS INTEGER),
@@ -368,9 +391,9 @@ class Database:
             return [LedgerEntry(*row) for row in connection.execute(query)]
 
     def _find_fault(self) -> str | None:
-        """Return a description of a fault of the rows; None if there is none.
+        """Return a description of a fault that ``diagnose`` finds in the rows; None if it finds none.
 
-        Within the search for faults itself, return None, too.
+        Returns None without a search if an error of ``diagnose`` itself is the reason for this call.
         """
         if self.diagnose is None or getattr(self._local, "diagnosing", False):
             return None
@@ -523,7 +546,7 @@ def _set_up(connection: Connection) -> Connection:
 
 @contextmanager
 def _restore_timeout(connection: Connection) -> Iterator[float]:
-    """Yield the seconds that a connection waits for locks. When the block ends, this timeout is set again."""
+    """Yield the lock timeout of a connection in seconds, and restore it after the block, which may change it."""
     (milliseconds,) = connection.execute("PRAGMA busy_timeout").fetchone()
     try:
         yield milliseconds / 1_000

@@ -1,4 +1,7 @@
-"""Files whose bytes are encrypted: the pages of SQLCipher 4, under a raw key that is derived once for an open file."""
+"""Encryption of whole files by SQLCipher 4: keys, salts, connections, and copies under another key.
+
+The raw key is derived from the key once for each open file, because this takes about 0.2 s.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,8 @@ from monograph.store.file.schema import PAGE_SIZE
 MAGIC = b"SQLite format 3\x00"
 """The first 16 bytes of a file that is not encrypted. An encrypted file begins with its salt instead."""
 ROUNDS = 256_000
-"""Rounds of PBKDF2, SQLCipher's default. So any SQLCipher 4 opens the file with the key and a page size of 16,384."""
+"""Rounds of PBKDF2. As this is SQLCipher's default, any SQLCipher 4 opens the file with the key and a page size of
+16,384 bytes."""
 WAITED_SECONDS = 3.0
 """Seconds to wait until other processes close a file whose key is to be changed."""
 
@@ -104,11 +108,14 @@ def may_be_encrypted(path: Path) -> bool:
 def unlock(path: Path, key: str | RawKey | None, salt: bytes | None, made: RawKey | None = None) -> RawKey | None:
     """Return the raw key of a file; None if the file is not encrypted.
 
-    ``key`` is the key that the caller gave. ``salt`` is None if the file is not encrypted, or was not read because no
-    key was given. ``made`` is the raw key of a file that was created just now; it is used again if its salt matches.
+    ``key`` is the key that the caller gave. ``salt`` is the salt of the file. It is None if the file is not encrypted.
+    Without a key, the caller need not read the salt, and passes None.
+
+    ``made`` is the raw key of a file that was created just now. If it has the salt of the file, ``made`` is returned,
+    and no key is derived.
 
     Raises WrongKey if a key was given for a file that is not encrypted, or if a given raw key has another salt than the
-    file. Raises NotAMonograph if no key was given for an encrypted file.
+    file. Raises NotAMonograph if a salt but no key was given.
     """
     if salt is None:
         if key is not None:
@@ -207,15 +214,17 @@ def export(connection: sqlite3.Connection, target: str, key: RawKey | None) -> N
 def convert_key(path: Path, key: RawKey | None, made: Path, new_key: RawKey | None) -> Iterator[Callable[[], object]]:
     """Copy a file into another file under a new key, and keep the original locked until the block ends.
 
-    So no commit to the original is lost. ``path`` is the original, ``key`` its key. ``made`` is an empty file for the
-    copy, ``new_key`` the key of the copy. A key is None if its file is not encrypted. This process must not have the
-    file open.
+    The lock prevents commits to the original that the copy would not have. This process must not have the original
+    open.
+
+    ``path`` is the original, and ``key`` is its key; None if the original is not encrypted. ``made`` is an empty file,
+    which becomes the copy. ``new_key`` is the key of the copy; None makes a copy that is not encrypted.
 
     Yields a function that deletes the original's write-ahead log and the log's index. Call it before the copy replaces
     the original: SQLite does not delete them when it closes a file that another file has replaced.
 
-    Raises BusyFile if another process has the file open; WrongKey if the key does not open it; DamagedFile if a table
-    of the copy has another number of rows than the same table of the file.
+    Raises BusyFile if another process has the original open. Raises WrongKey if ``key`` does not open it. Raises
+    DamagedFile if not all rows of a table were copied.
     """
     with translate_errors(path), closing(connect(path, key, timeout=WAITED_SECONDS)) as connection:
         require_opened(path, connection)

@@ -85,10 +85,11 @@ def translate_errors(
 ) -> Iterator[None]:
     """Translate errors that SQLite or the system raises in the block into errors of Monograph.
 
-    These name the file, the damaged row and the next step. ``connection`` is used to find the damaged row if a text
-    cannot be decoded. ``diagnose`` is called for errors that damaged rows can cause. It returns a description of a
-    fault of the rows, or None. If it returns None, the error comes from the code or from a model, and is raised
-    unchanged.
+    An error of Monograph names the file, the damaged row if there is one, and the next step. ``connection`` is used to
+    find the damaged row if a text cannot be decoded.
+
+    ``diagnose`` is called for other errors that damaged rows can cause. It returns a description of the fault, or None
+    if it finds no fault. Then the error has another cause, such as the code or a model, and is raised unchanged.
     """
     try:
         with translate_system_errors(path):
@@ -242,8 +243,12 @@ def is_index_fault(error: Exception) -> bool:
 def row_fault(connection: sqlite3.Connection, error: Exception) -> str | None:
     """Return a description of the damaged row that made SQLite fail; None if the error has another cause.
 
-    The damaged row is the first one with a text that is no JSON, or no UTF-8. First the suspected columns are searched:
-    the column that the error names, or those that hold JSON. If there are none, all columns of text are searched.
+    A row is damaged if one of its texts is no UTF-8, or no JSON where JSON is expected. The first damaged row is
+    described. For an error about UTF-8, the columns with the name in the error are searched; if no column has this
+    name, all text columns. For an error about JSON, all columns that hold JSON are searched.
+
+    For an error of FTS5, the description names the inverted index. In a view, the description names no row,
+    because the row may be outside of the view.
     """
     text = str(error)
     if is_index_fault(error):

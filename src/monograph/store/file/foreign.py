@@ -27,7 +27,8 @@ def count(path: Path, table: str, columns: Sequence[str]) -> int:
 def rows(path: Path, table: str, columns: Sequence[str], order: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of a table as dicts, in order of the column ``order``.
 
-    Texts are returned as bytes. Raises as :func:`count`.
+    Texts are returned as bytes. Raises SourceError if the file does not exist or cannot be read, or has no table with
+    these columns.
     """
     chosen = ", ".join(f'"{name}"' for name in columns)
     with _open_table(path, table, [*columns, order]) as connection:

@@ -19,8 +19,8 @@ EXTRACTION = "extraction"
 """Kind of an extraction, the entities and relations of a chunk: see :mod:`monograph.store.graph.extractions`."""
 
 CODE = "code"
-"""Kind of the code of a name, which is the signs of its embedding. The memo has it until it is moved to the name's
-row."""
+"""Kind of the code of a name: the signs of the name's embedding, one bit a dimension. A code is in the memo only until
+it is moved to the name's row in the table ``names``."""
 
 SUMMARY = "summary"
 """Kind of a summary of several texts: see :mod:`monograph.store.tree`."""
@@ -50,8 +50,8 @@ DISOWN = (
     "UPDATE version_chunks SET extraction = NULL WHERE extraction = ?",
     "DELETE FROM memo WHERE memo = ?",
 )
-"""Statements that delete a memo row and all references to it, so that its value is derived again. Their parameter is
-the memo row."""
+"""Statements that delete a memo row, and the references of chunks and previous versions to it. So its value is derived
+again. The tree's references stay. The parameter of each statement is the memo row."""
 
 
 def rows(connection: Connection, kind: str, keys: Sequence[bytes]) -> dict[bytes, int]:
@@ -60,9 +60,10 @@ def rows(connection: Connection, kind: str, keys: Sequence[bytes]) -> dict[bytes
 
 
 def put(connection: Connection, kind: str, values: Iterable[tuple[bytes, bytes, int]]) -> dict[bytes, int]:
-    """Store values of a kind, such as VECTOR: (key, value, number of tokens that models took to derive the value).
+    """Store values of one kind, such as VECTOR; return the memo row of every given key, by key.
 
-    A key that is stored already keeps its value. Returns the memo row of every key, new or known.
+    ``values`` are triples (key, value, number of tokens that models took to derive the value). A key that is stored
+    already keeps its value.
     """
     values_by_key: dict[bytes, tuple[bytes, int]] = {}
     for key, value, tokens in values:
@@ -91,7 +92,10 @@ def keys(connection: Connection, rows: Iterable[int]) -> dict[int, bytes]:
 
 
 def drop_failed(connection: Connection) -> int:
-    """Delete the extractions at which a model failed, so that they are derived again; return their number."""
+    """Delete the extractions that patterns made because a model failed; return their number.
+
+    These extractions are then derived again.
+    """
     query = "SELECT memo FROM memo WHERE kind = ? AND instr(value, CAST('\"failure\":' AS BLOB)) > 0"
     failed_rows = connection.execute(query, (EXTRACTION,)).fetchall()
     for statement in DISOWN:
@@ -126,15 +130,18 @@ def count_wrong(connection: Connection) -> dict[str, int]:
 
 
 def assigned(connection: Connection, table: Assigned, chunks: Iterable[int]) -> dict[int, int]:
-    """Return the memo rows that a table assigns to chunks, by chunk row; chunks without one are left out.
+    """Return the memo row of the vector or the extraction of each chunk, by chunk row.
 
-    The table has the vectors or the extractions.
+    ``table`` says which of the two. Chunks that have none are left out.
     """
     return dict(lookup(connection, "a.chunk, a.memo", f"{table} AS a WHERE a.chunk = w.value", chunks))
 
 
 def assign(connection: Connection, table: Assigned, pairs: Sequence[tuple[int, int]]) -> None:
-    """Store which vectors or extractions chunks have, as (chunk row, memo row)."""
+    """Store the memo row of the vector or the extraction of each chunk; an earlier memo row is replaced.
+
+    ``table`` says which of the two. ``pairs`` are (chunk row, memo row).
+    """
     # Not an upsert: in a table with constraints SQLite opens a statement journal for each, which takes fifty times as
     # long as the insert.
     current = assigned(connection, table, [chunk for chunk, _ in pairs])

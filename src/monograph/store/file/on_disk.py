@@ -1,4 +1,4 @@
-"""A .mono file before it is opened: its state, its first bytes and its length."""
+"""Checks of a .mono file before it is opened: of its kind, its header, its length and its path."""
 
 from __future__ import annotations
 
@@ -26,10 +26,13 @@ _LONGEST_SUFFIX = "-journal"
 """The longest suffix that SQLite adds to the name of a database file."""
 
 _PATH_LIMIT = 512 - len(_LONGEST_SUFFIX)
-"""Most bytes of a file's path: SQLite's limit of 512 bytes, less the longest suffix."""
+"""Maximum number of bytes of a file's path: SQLite's limit of 512 bytes, less the longest suffix."""
 
 _TEMPORARY_NAME_BYTES = 80
-"""Bytes of a name that are reserved for the temporary name of a file that is not complete yet."""
+"""Number of bytes that are reserved for the file's name when the path of a new file is checked.
+
+A new file is first written under a temporary name, which may be longer than the file's own name.
+"""
 
 
 def require_monograph(path: Path) -> None:
@@ -54,7 +57,12 @@ def require_monograph(path: Path) -> None:
 
 
 def check_header(path: Path, application_id: int, format_number: int) -> None:
-    """Raise NotAMonograph, NewerFormat or DamagedFile unless a file is a .mono file of a supported format."""
+    """Raise an error unless the header of an SQLite file is that of a .mono file in a supported format.
+
+    ``application_id`` and ``format_number`` (``user_version``) are fields of the header. Raises NotAMonograph if the
+    file belongs to another application. Raises NewerFormat if the format is above ``schema.FORMAT``. Raises DamagedFile
+    if the format is below 1.
+    """
     if application_id != schema.APPLICATION_ID:
         raise NotAMonograph(f"{path} is an SQLite file of another application", "give another name, or a .mono file")
     if format_number > schema.FORMAT:
@@ -67,7 +75,11 @@ def check_header(path: Path, application_id: int, format_number: int) -> None:
 
 
 def check_length(path: Path, pages: int, page_size: int) -> None:
-    """Raise DamagedFile if a file has fewer than ``pages`` pages and its write-ahead log cannot hold the others."""
+    """Raise DamagedFile if a file is too short for the number of pages that it should have.
+
+    ``pages`` is this number, and ``page_size`` the number of bytes of a page. The write-ahead log may contain pages
+    that the file does not have yet. So an error is raised only if the file lacks more bytes than the log has.
+    """
     log = 0
     with suppress(OSError):
         log = path.with_name(path.name + "-wal").stat().st_size

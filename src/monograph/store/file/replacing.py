@@ -19,10 +19,10 @@ journal."""
 
 @contextmanager
 def temporary_name(path: Path) -> Iterator[Path]:
-    """Yield an unused name in the folder of a file, for a new file that will replace it.
+    """Yield a temporary name in the folder of a file, under which a new version of the file can be written.
 
-    When the block ends, a file that is still under this name is deleted. Raises NotAMonograph if the folder does not
-    exist.
+    The name is unique to this process and thread. If a file still has this name at the end of the ``with`` block, the
+    file is deleted. Raises NotAMonograph if the folder does not exist.
     """
     if not path.parent.is_dir():
         raise NotAMonograph(f"the folder {path.parent} does not exist", f"mkdir -p {path.parent}")
@@ -59,8 +59,8 @@ def link(new_file: Path, path: Path) -> bool:
 def put(new_file: Path, path: Path, *, overwrite: bool) -> bool:
     """Give a complete file its final name, and flush the file and its folder to disk.
 
-    With ``overwrite``, a file that has this name already is replaced. Without it, such a file stays, and False is
-    returned. Otherwise True is returned.
+    With ``overwrite``, a file that already has the name is replaced. Without ``overwrite``, the existing file is kept,
+    and the new file does not get the name. Returns whether the new file has the name now.
     """
     sync_to_disk(new_file)
     if overwrite:
@@ -92,15 +92,18 @@ def restrict(new_file: Path, original: Path) -> None:
 
 
 def private(path: str, flags: int) -> int:
-    """Open a file that only its owner may read and write, if it is created here.
+    """Open a file; if this creates the file, let only its owner read and write it.
 
-    For use as the ``opener`` of ``open()``.
+    Use this function as the ``opener`` of ``open()``.
     """
     return os.open(path, flags, 0o600)
 
 
 def refuse_log(path: Path) -> None:
-    """Raise BusyFile if the path has a log. SQLite would apply the log to any new file that is put at the path."""
+    """Raise BusyFile if a write-ahead log or a rollback journal exists for a path.
+
+    SQLite would apply such a log or journal to any new file that is put at the path.
+    """
     for suffix in ("-wal", "-journal"):
         log = path.with_name(path.name + suffix)
         if log.exists():

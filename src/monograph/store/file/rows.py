@@ -15,11 +15,17 @@ _KEYS_PER_QUERY = 500
 _COLUMNS = {"documents": "document", "chunks": "chunk", "names": "name", "memo": "memo"}
 _HIGHEST_ROW = 1 << 62
 _DOCUMENT_RESERVE = 1 << 32
-"""Number of row numbers for documents that must remain above the one that :func:`next_row` returns."""
+"""Minimum number of free row numbers between the highest document row and MOST_DOCUMENTS.
+
+If fewer are free, :func:`next_row` raises DamagedFile.
+"""
 
 _BOUND_STEP, _BOUND_LIMIT = 64, 1024
-"""Up to 1,024 texts are bound as single parameters, padded to a multiple of 64. For 370 texts, this takes half the time
-of JSON."""
+"""Step and maximum of the number of parameters to which :func:`lookup` binds texts, one text each.
+
+The parameters are padded with NULL to a multiple of 64. More than 1,024 texts, and all integers, are bound as one JSON
+array instead. For 370 texts, single parameters take half the time of a JSON array.
+"""
 
 
 def select(
@@ -39,10 +45,11 @@ def select(
 def lookup(
     connection: sqlite3.Connection, columns: str, tables: str, keys: Iterable[str | int], *parameters: object
 ) -> list[tuple[Any, ...]]:
-    """Return the columns of each row that ``tables`` joins to a key, in the order of the keys.
+    """Return the selected columns of all rows that match one of the keys, in the order of the keys.
 
-    ``columns`` is SQL. ``tables`` is SQL, too: the tables, and a WHERE clause that compares a column with the key,
-    which is ``w.value``. ``parameters`` are those of ``tables``, without the keys.
+    ``columns`` is SQL: the columns to select. ``tables`` is SQL, too: the tables, and a WHERE clause that compares a
+    column with a key. In the SQL, a key is ``w.value``. An ORDER BY in ``tables`` replaces the order of the keys.
+    ``parameters`` are the parameters in ``tables``; the keys are bound separately.
     """
     listed = list(keys)
     bound: list[str | int | None]
@@ -85,7 +92,8 @@ def group(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
 def next_row(connection: sqlite3.Connection, table: Literal["documents", "chunks", "names", "memo"]) -> int:
     """Return the number for a new row of a table: one above the highest number. Call it in a write transaction.
 
-    Raises DamagedFile if the highest row number is near its limit, which happens only in damaged files.
+    Raises DamagedFile if the highest row number is so high that row numbers may run out. This happens only in damaged
+    files.
     """
     highest = integer(connection, f"SELECT max({_COLUMNS[table]}) FROM {table}")  # noqa: S608 - constants
     if highest >= (MOST_DOCUMENTS - _DOCUMENT_RESERVE if table == "documents" else _HIGHEST_ROW):
@@ -94,7 +102,11 @@ def next_row(connection: sqlite3.Connection, table: Literal["documents", "chunks
 
 
 def is_marked(connection: sqlite3.Connection, table: Literal["unplanted", "unresolved"]) -> bool:
-    """Return whether a table of marks has rows. Triggers add a row for each chunk or name that must be updated."""
+    """Return whether a table of rows to update is not empty.
+
+    ``unplanted`` lists the chunks whose node of the tree may be out of date. ``unresolved`` lists the names whose
+    heads, the names that they were merged into, may be out of date.
+    """
     return connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is not None  # noqa: S608 - constants
 
 

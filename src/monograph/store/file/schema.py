@@ -9,8 +9,11 @@ import sqlite3
 
 APPLICATION_ID = int.from_bytes(b"MONO", "big")
 PAGE_SIZE = 16_384
-"""Bytes of a page. A blob of 96 KB is read as fast as with pages of 64 KB, and a small write costs a quarter of what it
-costs with them (benchmarks/pages.py)."""
+"""Number of bytes of a database page.
+
+Compared with pages of 64 KB, a blob of 96 KB is read as fast, and a small write takes a quarter of the time
+(benchmarks/pages.py).
+"""
 
 FORMAT = 1
 """Number of the file format that this version of Monograph writes."""

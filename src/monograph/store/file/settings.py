@@ -1,4 +1,4 @@
-"""Rows of ``settings``: a file's id, the numbers it was built with, and the models that it was made with."""
+"""Rows of ``settings``: a file's id, the options and models that the file was built with, and counters."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def documents_to_rebuild(connection: Connection) -> list[int]:
 def save_documents_again(connection: Connection, rows: Iterable[int]) -> None:
     """Store the rows of the documents whose part of the graph must be built again.
 
-    They replace the rows stored before.
+    The given rows replace the previously stored rows.
     """
     _put(connection, _AGAIN, json.dumps(sorted(rows)))
 
@@ -189,10 +189,10 @@ def _put(connection: Connection, name: str, value: str) -> None:
 
 
 def generation(connection: Connection) -> int:
-    """Return the generation of the file, a number that commits raise.
+    """Return the generation of the file: a counter that is incremented by each commit of rows that searches read.
 
-    A commit of rows that no search reads does not raise it. Values that were cached under a generation stay valid until
-    the generation changes.
+    Other commits leave the generation unchanged. Values that were cached under a generation stay valid until the
+    generation changes.
     """
     with decoding(connection, f"the setting {GENERATION!r}"):
         return int(_get(connection, GENERATION) or 0)
@@ -210,7 +210,10 @@ def pending_erasures(connection: Connection) -> list[str]:
 
 
 def drop_pending_erasures(connection: Connection, tokens: Iterable[str]) -> None:
-    """Delete the records of removals. Their text was erased, or the removal did not happen."""
+    """Delete the records that :func:`add_pending_erasure` stored for the given tokens.
+
+    Call this function when the text of the removals was erased, or when the removals did not happen.
+    """
     connection.executemany("DELETE FROM settings WHERE name = ?", ((_PENDING + token,) for token in tokens))
 
 

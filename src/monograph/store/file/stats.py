@@ -18,8 +18,11 @@ _GROUPS = {
     "parts": "clusters (codes)", "cluster_graphs": "clusters (codes)", "codes": "clusters (codes)",
     "clusters": "centroids", "centroids": "centroids", "vector_indexes": "centroids", "placements": "placements",
 }  # fmt: skip
-"""The group under which :func:`sizes` counts each table. Indexes, and tables whose names begin with the table's name,
-are counted in the same group."""
+"""Group in which :func:`sizes` counts the bytes of each table, by name of the table.
+
+An index, or a table that is not listed here, belongs to the group of the listed table with whose name its own name
+begins: ``words_data`` belongs to the group of ``words``.
+"""
 
 
 def counts(connection: Connection) -> dict[str, int]:

@@ -1,9 +1,11 @@
-"""Views and snapshots of a file: databases whose connections read the part that a filter allows, or a copy in memory.
+"""Views and snapshots of a file, as databases.
+
+A view reads only the part of the file that a filter allows. A snapshot is a copy of the file in memory.
 
 In a view, temporary tables and views shadow the tables of the file, because SQLite looks names up among a connection's
 temporary tables first. So every query through a connection of a view reads only the view's rows. An authorizer denies
-reading all other tables of the file. Exceptions are tables that reveal no text: in how many chunks words occur, where
-vectors are stored, how the file was built.
+reading the file's own tables directly. Exceptions are the tables in ``_OPEN``, which have no texts of documents. They
+say, for example, in how many chunks a word occurs, where vectors are stored, and how the file was built.
 """
 
 from __future__ import annotations
@@ -123,9 +125,9 @@ def limited(base: Database, allowed: CompiledFilter) -> Database:
 def snapshot_in_memory(whole: Database) -> Database:
     """Copy the present state of an open file into memory, without encryption, and return the copy as a database.
 
-    The copy is freed with its last connection. If text is erased from the file later, the copy may still have it. So
-    the copy is closed then, and reading it raises ClosedFile. Raises StorageFull if the copy does not fit into memory,
-    where SQLite holds at most 1 GiB.
+    The memory of the copy is freed when the last connection to the copy is closed. The copy may still have text that is
+    erased from the file later. So the first read after an erasure closes the copy and raises ClosedFile. Raises
+    StorageFull if the copy does not fit into memory, where SQLite holds at most 1 GiB.
     """
     path, key, uri = whole.path, whole.raw_key, f"file:/monograph-{secrets.token_hex(16)}?vfs=memdb"
 
@@ -178,7 +180,11 @@ def _authorize_view(action: int, table: str | None, column: str | None, schema: 
 
 
 def _fill(connection: Connection, generation: int, documents: str) -> None:
-    """Fill the temporary tables of a view for a generation of the file; ``documents`` is a JSON list of row numbers."""
+    """Fill the temporary tables of a view from the file.
+
+    ``generation`` is the generation of the file: see :func:`monograph.store.file.settings.generation`. ``documents`` is
+    a JSON list of the row numbers of the view's documents.
+    """
     for table in ("view_state", "view_documents", "view_chunks", "view_sources", "names", "nodes"):
         connection.execute(f"DELETE FROM temp.{table}")  # noqa: S608 - constants
     connection.execute("INSERT INTO temp.view_documents SELECT value FROM json_each(?)", (documents,))
@@ -199,7 +205,11 @@ def _fill(connection: Connection, generation: int, documents: str) -> None:
 
 
 def _fill_names(connection: Connection) -> None:
-    """Store the names of the view: their numbers of uses within the view, and only heads that the view knows."""
+    """Fill the view's table of names, with counts of their uses within the view.
+
+    A name keeps its head, the name that it was merged into, only if the view has the head, too. If the name is an
+    abbreviation, a document of the view must also state it.
+    """
     packed_query = "SELECT g.names FROM temp.view_chunks AS v CROSS JOIN main.chunk_graphs AS g WHERE g.chunk = v.chunk"
     mentions = np.frombuffer(b"".join(column(connection, packed_query)), dtype=NAMED)
     query = "SELECT s.name FROM temp.view_documents AS d CROSS JOIN main.subjects AS s WHERE s.document = d.document"
@@ -225,7 +235,11 @@ def _fill_names(connection: Connection) -> None:
 
 
 def _fill_nodes(connection: Connection) -> None:
-    """Store the view's part of the tree: up-to-date nodes of its chunks, and summaries of only these chunks."""
+    """Fill the view's table of nodes: its part of the tree.
+
+    A summary is in the view only if the view has all chunks below the summary, with up-to-date nodes. A chunk of the
+    view has no node there if its node may be out of date, or if the summary above it is not in the view.
+    """
     connection.execute(
         """INSERT INTO temp.nodes SELECT n.* FROM temp.view_chunks AS v CROSS JOIN main.nodes AS n
         WHERE n.chunk = v.chunk AND NOT EXISTS (SELECT 1 FROM main.unplanted AS u WHERE u.chunk = v.chunk)"""

@@ -77,7 +77,10 @@ def nodes(connection: Connection, ids: Sequence[str] | None = None) -> dict[str,
 
 
 def _merge_node(name: str, rows: Sequence[Row]) -> AssertedNode:
-    """Return one node merged from its rows: implied rows first, then the others; later rows replace earlier values."""
+    """Return the node with the id ``name``, merged from its rows.
+
+    Rows of :func:`imply_node` are merged first, then all other rows. A later row replaces values of earlier rows.
+    """
     label, node_name, embedding = "", "", None
     properties: dict[str, Any] = {}
     for _, _, row_label, row_name, row_properties, packed, _, _ in sorted(rows, key=lambda row: (-row[6], row[0])):
@@ -144,9 +147,10 @@ def keys_of(connection: Connection, ids: Sequence[str]) -> dict[str, set[str]]:
 
 
 def related_names(connection: Connection, keys: Iterable[str], most: int) -> dict[str, list[str]]:
-    """Return the keys of the names that asserted relations join to each given key: {given key: other keys, sorted}.
+    """Return the keys that asserted relations connect to each given key: {given key: other keys, sorted}.
 
-    A given key that is joined to more than ``most`` other keys is left out, as is one without relations.
+    A relation connects the keys of the names of its two nodes. A given key without relations is left out. A given key
+    that is connected to more than ``most`` other keys is left out, too.
     """
     if is_empty(connection):
         return {}
@@ -195,9 +199,9 @@ def documents_of(connection: Connection, ids: Sequence[str]) -> set[int]:
 
 
 def put_node(connection: Connection, node: AssertedNode, key: str, origin: AssertionOrigin) -> int:
-    """Store an origin's assertion of a node; return the number of earlier rows that it replaced.
+    """Store the assertion of a node by an origin; return the number of replaced rows.
 
-    It replaces the origin's earlier assertions of this node. ``key`` is the comparison key of the node's name.
+    All stored rows of this node from the same origin are replaced. ``key`` is the comparison key of the node's name.
     """
     replaced = connection.execute(f"DELETE FROM asserted_nodes WHERE {_OF_ORIGIN}", (node.id, *origin)).rowcount  # noqa: S608
     embedding = None if node.embedding is None else np.ascontiguousarray(node.embedding, dtype=STORED).tobytes()
@@ -208,9 +212,10 @@ def put_node(connection: Connection, node: AssertedNode, key: str, origin: Asser
 
 
 def imply_node(connection: Connection, name: str, key: str, origin: AssertionOrigin) -> None:
-    """Store an implied node for an end of a relation, unless the relation's origin has a row of that node already.
+    """Store an implied node: a node that was not asserted itself, but is an end of an asserted relation.
 
-    ``name`` is the id of the node, and is stored as its name, too; ``key`` is the comparison key of the name.
+    Nothing is stored if the node already has a row from ``origin``, the origin of the relation. ``name`` is the id of
+    the node, and is also stored as the node's name. ``key`` is the comparison key of the name.
     """
     row = connection.execute(f"SELECT 1 FROM asserted_nodes WHERE {_OF_ORIGIN} LIMIT 1", (name, *origin)).fetchone()  # noqa: S608
     if row is None:
@@ -218,9 +223,10 @@ def imply_node(connection: Connection, name: str, key: str, origin: AssertionOri
 
 
 def put_relation(connection: Connection, relation: AssertedRelation, origin: AssertionOrigin) -> int:
-    """Store an origin's assertion of a relation; return the number of earlier rows that it replaced.
+    """Store the assertion of a relation by an origin; return the number of replaced rows.
 
-    It replaces the origin's earlier assertions of the same relation, which has the same ends and label.
+    All stored rows of this relation from the same origin are replaced. Rows with the same source, label and target are
+    rows of the same relation.
     """
     ends = (relation.source, relation.label, relation.target)
     replaced = connection.execute(
@@ -253,8 +259,9 @@ def remove(
 ) -> int:
     """Delete assertions of the given nodes and relations, and of all relations from or to these nodes.
 
-    With ``every``, assertions of all origins are deleted. Otherwise only those are deleted that come from ``document``,
-    or from no document if it is None. Returns the number of rows deleted.
+    With ``every``, assertions of all origins are deleted, and ``document`` has no effect. Without ``every``, only
+    assertions that come from ``document`` (a row number) or one of its chunks are deleted. If ``document`` is None,
+    these are the assertions that come from no text. Returns the number of deleted rows.
     """
     of_nodes = [(name, document, every) for name in nodes]
     of_relations = [(*ends, document, every) for ends in relations]

@@ -1,4 +1,8 @@
-"""Extractions as JSON in the memo; a mention's name is stored only if it differs from the text at its span."""
+"""Extractions of chunks, stored as JSON in the memo.
+
+A mention's name is stored only if it differs from the text between the mention's start and end, or if the mention has a
+description.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ _CHUNKS = {
     "graph": "SELECT chunk FROM chunk_graphs",
     "trigrams": "SELECT id FROM trigrams_docsize",
 }
-"""Queries for the rows of the chunks that have each derived value."""
+"""For each kind of derived value, an SQL query for the rows of the chunks that have such a value."""
 BEFORE_ALL = -(1 << 63)
 """A number below the row number of every document."""
 
@@ -53,9 +57,9 @@ def pack(extraction: Extraction, text: str) -> bytes:
 
 
 def decoding_of(connection: Connection, chunk: int) -> AbstractContextManager[None]:
-    """Return a context manager that raises DamagedFile if the extraction of a chunk cannot be decoded in its block.
+    """Return a context manager for code that decodes the extraction of a chunk.
 
-    The error names the row of the chunk.
+    If the decoding fails, the context manager raises DamagedFile instead. The error names the row of the chunk.
     """
     return decoding(connection, f"the extraction of row {chunk} of chunks")
 
@@ -96,7 +100,11 @@ def _read_mention(kind: int, start: int, end: int, name: str = "", description: 
 
 
 def descriptions(value: bytes) -> list[str]:
-    """Return the descriptions of mentions, written by a model, in a packed extraction. Raises as :func:`unpack`."""
+    """Return the descriptions that a model wrote for the mentions of a packed extraction.
+
+    Mentions without a description are skipped. Raises one of :data:`monograph.store.file.errors.UNDECODABLE` if the
+    bytes are no extraction.
+    """
     return [rows.text(row[4]) for row in json.loads(value)["mentions"] if len(row) > 4]
 
 

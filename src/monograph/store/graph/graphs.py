@@ -1,6 +1,7 @@
 """The entity–chunk graph: rows of ``chunk_graphs``, ``mentions``, ``subjects`` and ``aliases``.
 
-An entity is identified by the row of its head. ``members`` maps the row of each name to the row of its head.
+An entity is identified by the row of its head: the name that the entity's other names were merged into. A parameter
+``members`` maps the row of each name to the row of its entity's head.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ of the chunk that have the name; ``second`` is 255 if only one sentence has it. 
 
 LINKED = np.dtype([("source", "<u2"), ("target", "<u2"), ("strength", "<f2")])
 """A record of a relation that a model found in a chunk. ``source`` and ``target`` are the positions of the relation's
-two names among the chunk's NAMED records. ``strength`` is the strength of the relation."""
+two names among the chunk's NAMED records. ``strength`` is how strong the model considers the relation: above 0 and at
+most 1."""
 
 WORDS = np.dtype("<u4")
 NO_DOCUMENT = -1
@@ -41,7 +43,10 @@ _EMBEDDED = [ENTITY_KINDS.index(kind) for kind in sorted(EMBEDDED_KINDS)]
 _NAMED_STRUCT = Struct("<iBBB")  # A NAMED record for struct, which is faster than NumPy for a few.
 _PERSON = ENTITY_KINDS.index("person")
 SUBJECT_CHUNKS = 12
-"""Number of chunks, from the beginning of a document, that are found by a name in the document's title."""
+"""Maximum number of chunks that :func:`subject_chunks` returns of a document whose title has the name.
+
+These are the first chunks of the document.
+"""
 
 
 class SubjectChunk(NamedTuple):
@@ -172,11 +177,13 @@ def known_subjects(connection: Connection, keys: Iterable[str]) -> dict[str, int
 def subject_chunks(
     connection: Connection, wanted: Iterable[int], allowed: CompiledFilter = EVERYTHING
 ) -> list[SubjectChunk]:
-    """Return the allowed chunks at the beginning of the documents that are about the wanted names.
+    """Return the first chunks of the documents that are about the wanted names.
 
-    If the title of a document has the name, these are its first SUBJECT_CHUNKS chunks; otherwise only its first chunk.
-    The result is in order of the chunks' positions in their documents. Chunks with the same position are in order of
-    id.
+    If the title of a document has the name, its first SUBJECT_CHUNKS chunks are returned. If only its text begins with
+    the name, only its first chunk is returned. Chunks that the filter ``allowed`` excludes are left out.
+
+    The result is in order of the chunks' positions in their documents. At an equal position, names that only one
+    document is about come first, in order of name row. The chunks of other names follow in order of chunk id.
     """
     # Each id is in another page, so ids are looked up only for names that several documents are about.
     several = "EXISTS (SELECT 1 FROM subjects AS h WHERE h.name = s.name AND h.document != s.document)"
@@ -191,10 +198,11 @@ def subject_chunks(
 def subject_rows(
     connection: Connection, wanted: Iterable[int], allowed: CompiledFilter, name: str = "own.id"
 ) -> list[tuple[int, str, int, int, int, str, int]]:
-    """Return unsorted rows for :func:`subject_chunks`: (ordinal, chunk id, name, chunk, by title, qualifier, document).
+    """Return the rows that :func:`subject_chunks` sorts and counts, in no order.
 
-    ``chunk`` is 0 for a document without an allowed chunk. ``name`` is an SQL expression whose value is returned as the
-    chunk id.
+    A row is (position of the chunk in its document, chunk id, name row, chunk row, 1 if the title has the name or else
+    0, qualifier of the title, document row). A document without an allowed chunk has one row, with 0 as its chunk row.
+    The SQL expression ``name`` gives the chunk id; if its value is NULL, the id is "".
     """
     columns = f"""COALESCE(own.ordinal, 0), COALESCE({name}, ''), s.name, COALESCE(own.chunk, 0), s.by_title,
         s.qualifier, s.document"""
@@ -223,7 +231,8 @@ def all_nodes(connection: Connection) -> list[int]:
 def chunk_counts(connection: Connection, members: Mapping[int, int]) -> dict[int, int]:
     """Return the number of chunks that mention each entity, by the row of the entity's head.
 
-    ``members`` maps the row of each name to the row of its entity's head.
+    The head is the name that the entity's other names were merged into. ``members`` maps the row of each name to the
+    row of its entity's head. Entities that no chunk mentions are left out.
     """
     query = """SELECT f.value, count(DISTINCT m.chunk) FROM json_each(?) AS f CROSS JOIN mentions AS m
         WHERE m.name = CAST(f.key AS INTEGER) GROUP BY f.value"""
@@ -233,8 +242,9 @@ def chunk_counts(connection: Connection, members: Mapping[int, int]) -> dict[int
 def seen(connection: Connection, members: Mapping[int, int]) -> dict[int, TimeSpan]:
     """Return the time span of the documents that mention each entity, by the row of the entity's head.
 
-    Only documents with a date of their own count; a date that was taken from the document's file does not. Entities
-    without such a document are left out. ``members`` maps the row of each name to the row of its entity's head.
+    The head is the name that the entity's other names were merged into. ``members`` maps the row of each name to the
+    row of its entity's head. Only dates from a document's text or metadata are used, not the dates of files. Entities
+    without such a date are left out.
     """
     if newest(connection) is None:
         return {}
@@ -263,10 +273,13 @@ def seen_in(connection: Connection, chunks: Iterable[int]) -> TimeSpan | None:
 def chunks_naming(connection: Connection, members: Mapping[int, int], most: int) -> list[tuple[int, int, str, int]]:
     """Return (entity, rank, chunk id, chunk row) for at most ``most`` chunks that mention each entity.
 
-    ``entity`` is the row of the entity's head. The rank is 0 if the chunk's document is about the entity, else 1. The
-    result is in order of entity, rank and chunk id. Ids are hashes, so the choice among chunks of equal rank is as good
-    as random, and is the same in every file with the same documents. ``members`` maps the row of each name to the row
-    of its entity's head.
+    ``entity`` is the row of the entity's head: the name that the entity's other names were merged into. ``rank`` is 0
+    if the chunk's document is about the entity, otherwise 1. ``members`` maps the row of each name to the row of its
+    entity's head.
+
+    The result is in order of entity, rank and chunk id. If more than ``most`` chunks mention an entity, the first in
+    this order are returned. Ids are hashes. So the choice among chunks of equal rank is as good as random, but it is
+    the same in every file with the same documents.
     """
     return connection.execute(
         """WITH named AS (
@@ -285,7 +298,8 @@ def chunks_naming(connection: Connection, members: Mapping[int, int], most: int)
 def titled(connection: Connection, members: Mapping[int, int]) -> list[TitledDocument]:
     """Return the documents whose titles have a name of the given entities, in order of document id.
 
-    ``members`` maps the row of each name to the row of its entity's head.
+    ``members`` gives the entities. It maps the row of each of their names to the row of the entity's head, the name
+    that the other names were merged into.
     """
     query = """SELECT f.value, s.document, d.id, d.title, s.qualifier
         FROM json_each(?) AS f CROSS JOIN subjects AS s CROSS JOIN documents AS d
@@ -309,12 +323,14 @@ def places(connection: Connection, chunks: Iterable[int]) -> dict[int, ChunkPlac
 def put(
     connection: Connection, nodes: Mapping[int, DocumentGraph], uses: NameCounts, known: Iterable[int] = ()
 ) -> None:
-    """Store the parts of the graph of some documents; change only the rows that differ from stored ones.
+    """Store each given document's part of the graph; write only rows that differ from the stored rows.
 
-    ``nodes`` has the part of each document, by document row. All chunks of the documents must be stored already.
-    ``known`` are the rows of the documents that may have a stored part; the chunks that were deleted from these
-    documents must have been removed from the graph before. ``uses`` collects changes of counts. The caller must write
-    them with :func:`monograph.store.graph.names.use` in the same transaction.
+    ``nodes`` maps the row of each document to its part of the graph. All chunks of the documents must be stored.
+    ``known`` lists the documents of ``nodes`` that may already have a stored part. If chunks of such a document were
+    deleted, the caller must have removed these chunks from the graph with :func:`remove`.
+
+    This function adds the changes of the names' counts to ``uses``. The caller must write these changes with
+    :func:`monograph.store.graph.names.use` in the same transaction.
     """
     new_parts = dict(nodes)
     for document in known:
@@ -349,7 +365,8 @@ def put(
 def remove(connection: Connection, chunks: Sequence[int], documents: Sequence[int], uses: NameCounts) -> None:
     """Delete chunks and their extractions from the graph; delete the subjects and aliases of documents.
 
-    ``uses`` collects changes of counts, which the caller must write as after :func:`put`.
+    This function adds the changes of the names' counts to ``uses``. The caller must write these changes with
+    :func:`monograph.store.graph.names.use` in the same transaction.
     """
     _remove_chunks(connection, chunks, uses)
     connection.executemany("DELETE FROM extractions WHERE chunk = ?", ((chunk,) for chunk in chunks))

@@ -1,4 +1,16 @@
-"""Rows of ``names``: keys of named things, the codes of their embeddings, and which of them mean the same entity."""
+"""Rows of ``names``: the names that documents contain, and which of these names mean the same entity.
+
+A row has these values:
+
+- ``key``: the comparison key of the name (:func:`monograph.graph.names.key_of`).
+- ``signature``: a hash of the key. Rules merge only names with the same signature
+  (:func:`monograph.graph.names.signature`).
+- ``code``: the signs of the values of the name's embedding, one bit for each value.
+- ``uses``: the number of chunks that mention the name plus the number of documents about it. A name with at least one
+  use is in use.
+- ``head``: the name that this name was merged into, because both mean the same entity.
+- ``reason``: the rule that merged the name into its head, or ``abbreviation``.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +37,10 @@ MOST_NAMES = 1 << 31
 class NameRow(NamedTuple):
     """A row of ``names``, with the row of the entity that the name belongs to.
 
-    ``row`` is the row number of the name, ``key`` its comparison key. ``uses`` is the number of chunks that mention it
-    and of documents about it. ``head`` is the row of the name that stands for its entity; this is ``row`` if the name
-    has no head. This is a tuple for speed: a search reads hundreds.
+    ``row`` is the row number of the name, ``key`` its comparison key. ``uses`` is the number of chunks that mention the
+    name plus the number of documents about the name. ``head`` is the row of the name that all names of the entity were
+    merged into. If that is the name itself, ``head`` equals ``row``. The class is a named tuple for speed: a search
+    reads hundreds of these rows.
     """
 
     row: int
@@ -38,12 +51,14 @@ class NameRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A name in use, with the facts that decide whether it is merged with other names of its signature.
+    """A name in use, with the facts that decide whether it is merged with other names of the same signature.
 
-    ``subject``: whether a document is about the name. ``person``: whether it is a person's name in some chunk.
-    ``code``: the signs of its embedding; empty if it has no embedding. ``full``: rows of the full names that documents
-    state for this name. ``head``: the row of its stored head; 0 if it has no head. ``reason``: the stored reason for
-    that head; empty if it has no head.
+    ``subject``: whether a document is about the name. ``person``: whether the name is a person's in some chunk.
+    ``code``: the signs of the values of its embedding, one bit each; empty if it has no embedding. ``full``: if
+    documents state that this name is a short form, the rows of the full names.
+
+    ``head``: the stored row of the name that this name was merged into; 0 if it was not merged. ``reason``: the rule
+    that merged the two names, or ``abbreviation``; empty if the name was not merged.
     """
 
     row: int
@@ -57,11 +72,11 @@ class Member:
 
 
 class StaleName(NamedTuple):
-    """A name whose head may be out of date. The head is the name that stands for the entity.
+    """A name whose head, the name that it was merged into, may be out of date.
 
-    The heads of names that it can be merged with, which have the same ``signature``, may be out of date, too.
-    ``living``: whether the name is in use. ``headed``: whether it has a head, or a document states a full name for it.
-    This is a tuple for speed: every new name is one.
+    Rules merge only names with the same ``signature``. So the heads of other names with this signature may be out of
+    date, too. ``living``: whether the name is in use. ``headed``: whether the name has a head, or a document states a
+    full name for it. The class is a named tuple for speed: there is one for every new name.
     """
 
     key: str
@@ -74,7 +89,8 @@ class StaleName(NamedTuple):
 class NewName:
     """A name that is not stored yet.
 
-    ``row`` is the row number to store it under. ``code`` holds the signs of its embedding; None if it has no embedding.
+    ``row`` is the row number for the name. ``code`` holds the signs of the values of its embedding, one bit each; None
+    if it has no embedding.
     """
 
     row: int
@@ -216,9 +232,10 @@ def set_codes(connection: Connection, codes: Iterable[tuple[bytes, str]]) -> Non
 
 
 def drop_codes(connection: Connection, dimension: int | None) -> None:
-    """Delete the codes of names; keep the codes of embeddings of ``dimension`` values, or none if it is None.
+    """Delete the codes of names, except the codes of embeddings of ``dimension`` values.
 
-    The names in use whose codes are deleted are marked as unresolved.
+    If ``dimension`` is None, all codes are deleted. The names in use whose codes are deleted are marked as unresolved:
+    their heads may be out of date.
     """
     size = None if dimension is None else code_size(dimension)
     condition = "code IS NOT NULL AND length(code) IS NOT ?"
@@ -251,7 +268,11 @@ def unresolved(connection: Connection) -> list[StaleName]:
 
 
 def signed(connection: Connection, signatures: Iterable[int]) -> dict[int, list[str]]:
-    """Return the keys of the names in use that have the given signatures, by signature."""
+    """Return the keys of the names in use that have the given signatures, by signature.
+
+    A signature is a hash that similar keys have in common: see :func:`monograph.graph.names.signature`. Signatures that
+    no name in use has are left out.
+    """
     # Keys have no line breaks. One row of joined keys is read in half the time of many rows.
     results = connection.execute(
         """SELECT value, (SELECT group_concat(key, char(10)) FROM names WHERE signature = value AND uses > 0)
@@ -264,8 +285,12 @@ def signed(connection: Connection, signatures: Iterable[int]) -> dict[int, list[
 def groups(connection: Connection, keys: Iterable[str] | None = None) -> dict[int, list[Member]]:
     """Return the names in use that have the given keys, by signature; each list is in order of key.
 
-    If ``keys`` is None, return all names in use of some signatures: those with several names in use, and those with a
-    name in use that has a head or an alias.
+    If ``keys`` is None, whole groups are returned. A group is all names in use that have the same signature. It is
+    returned if one of these conditions is true:
+
+    - It has several names.
+    - A name of the group has a head.
+    - A document states a full name for a name of the group.
     """
     if keys is None:
         several = """SELECT name FROM names WHERE uses > 0 AND signature IN (
@@ -286,9 +311,10 @@ def groups(connection: Connection, keys: Iterable[str] | None = None) -> dict[in
 
 
 def set_heads(connection: Connection, heads: Iterable[tuple[int | None, str | None, int]]) -> None:
-    """Store the heads of names: (row of the head, reason, row of the name).
+    """Store the heads of names, given as (row of the head, reason, row of the name).
 
-    The head's row and the reason are None for a name without a head.
+    The head is the name that a name was merged into. The reason is the rule that merged the two names, or
+    ``abbreviation``. Row and reason are None for a name without a head.
     """
     connection.executemany("UPDATE names SET head = ?, reason = ? WHERE name = ?", heads)
 
@@ -299,9 +325,11 @@ def clear_unresolved(connection: Connection) -> None:
 
 
 def merges(connection: Connection, keys: Sequence[str] = ()) -> list[tuple[str, str, str]]:
-    """Return (key, key of the head, reason) of the names in use that have a head, in order of head and key.
+    """Return (key, key of the head, reason) of each name in use that was merged into another name, its head.
 
-    If ``keys`` are given, return only names whose key, or whose head's key, is one of them.
+    The reason is the rule that merged the two names, or ``abbreviation``. The result is in order of the head's key,
+    then of the name's key. If ``keys`` are given, only names whose own key or head's key is among ``keys`` are
+    returned.
     """
     return connection.execute(
         """SELECT n.key, h.key, n.reason FROM names AS n JOIN names AS h ON h.name = n.head
@@ -359,10 +387,11 @@ def drop_unused(connection: Connection) -> int:
 
 
 def most_named(connection: Connection, k: int, like: str = "", condition: str = "instr(n.key, ?1) > 0") -> list[int]:
-    """Return the heads of at most k entities, the most used first.
+    """Return the rows of the heads of at most ``k`` entities, the most used entity first.
 
-    With ``like``, only entities with a name whose key matches it are returned. ``condition`` is the SQL condition that
-    a key ``n.key`` matches ``like``, which is ``?1``. By default a key matches if it contains ``like``.
+    If ``like`` is not empty, only entities with a matching name are returned. ``condition`` is an SQL condition that
+    decides whether a name matches. In the condition, ``n.key`` is the key of the name, and the parameter ``?1`` is
+    ``like``. By default a name matches if its key contains ``like``.
     """
     query = f"""SELECT {ENTITY} FROM {_WITH_HEADS} WHERE n.uses > 0 GROUP BY 1
         HAVING ?1 = '' OR max({condition}) ORDER BY sum(n.uses) DESC, min(n.key) LIMIT ?2"""  # noqa: S608
@@ -370,10 +399,13 @@ def most_named(connection: Connection, k: int, like: str = "", condition: str = 
 
 
 def with_name_like(connection: Connection, key: str, most: int) -> list[int]:
-    """Return the heads of at most ``most`` entities that have a name like a key, the most used first.
+    """Return the rows of the heads of at most ``most`` entities that have a name like a key, the most used first.
 
-    Entities with a name that contains the key as whole words are returned. If there are none, entities with a name that
-    begins with the key are returned. If there are none either, entities with a name that contains the key.
+    Three conditions are tried in this order, until an entity meets one:
+
+    1. A name of the entity contains the key as whole words.
+    2. A name of the entity begins with the key.
+    3. A name of the entity contains the key.
     """
     as_words = "instr(' ' || n.key || ' ', ' ' || ?1 || ' ') > 0"
     conditions = (as_words, "instr(n.key, ?1) = 1", "instr(n.key, ?1) > 0")
@@ -382,9 +414,10 @@ def with_name_like(connection: Connection, key: str, most: int) -> list[int]:
 
 
 def similar_keys(connection: Connection, key: str, signature: int, letters: int, most: int) -> list[str]:
-    """Return the keys of at most ``most`` names in use that may be spelt like a key, the most used first.
+    """Return the keys of at most ``most`` names in use that may be other spellings of a key, the most used first.
 
-    These names have the given ``signature``, or begin with the first ``letters`` letters of the key.
+    A name is returned if its signature is ``signature``, or if its key has the same first ``letters`` letters as the
+    given key. ``signature`` is that of the given key: see :func:`monograph.graph.names.signature`.
     """
     query = """SELECT key FROM names WHERE uses > 0 AND (signature = ? OR substr(key, 1, ?) = ?)
         ORDER BY uses DESC, key LIMIT ?"""

@@ -1,4 +1,7 @@
-"""Rows of the vector index: its clusters, their bodies, the codes of its vectors, and where each vector is placed."""
+"""Rows of the vector indexes: clusters and their entries, codes of vectors, and the clusters that each vector is in.
+
+:mod:`monograph.vectors.design` describes the two designs of an index, :mod:`monograph.vectors.update` its updates.
+"""
 
 from __future__ import annotations
 
@@ -29,15 +32,21 @@ _MEMBER_CONDITIONS = {
     CHUNKS: "EXISTS (SELECT 1 FROM vectors AS v WHERE v.memo = u.memo)",
     SUMMARIES: "EXISTS (SELECT 1 FROM nodes AS n WHERE n.vector = u.memo)",
 }
-"""SQL conditions, by space: the memo row of ``u`` is that of a vector of the space."""
+"""SQL conditions, by space: true if ``u.memo`` is the memo row of a vector of the space."""
 FOLDED, RECENT = 0, 1
-"""The two parts of a cluster: its folded part, and the recent part with the entries added since the last fold."""
+"""Numbers of the two parts of a cluster.
+
+New entries are appended to the recent part. A fold moves them into the folded part and removes deleted entries.
+"""
 INDEXED = "(SELECT space FROM vector_indexes)"
 """Subquery for the spaces that have an index."""
 
 _BODIES_QUERY = "SELECT part, body FROM json_each(?) AS j CROSS JOIN parts ON part = j.value"
-"""Query with one lookup for each part. IN would sort the parts first. BETWEEN would read one more row, whose page was
-not read ahead."""
+"""Query for the parts whose numbers are in a JSON list. It looks up each number by itself.
+
+With IN, SQLite would sort the numbers first. With BETWEEN, it would read one more row, from a page that may not be in
+memory.
+"""
 
 Int64 = npt.NDArray[np.int64]
 
@@ -49,10 +58,11 @@ UNCLUSTERED = -1
 
 
 class Placement(NamedTuple):
-    """The numbers of the first and second cluster of a vector, which is given by its memo row.
+    """The numbers of the clusters that contain a vector: one cluster, or two.
 
-    ``second`` is 0 if there is no second cluster. ``first`` is 0 for a zero vector, and UNCLUSTERED if the index has no
-    clusters. This is a tuple for speed: every vector has one.
+    ``memo`` is the memo row of the vector. ``first`` is the number of its first cluster: 0 for a zero vector,
+    UNCLUSTERED if the index has no clusters. ``second`` is the number of its second cluster; 0 if it has none. The
+    class is a tuple for speed, because every vector has a placement.
     """
 
     memo: int
@@ -69,9 +79,10 @@ class ClusterSize:
 
 
 def header(connection: Connection, space: int) -> tuple[int, str, str, bool] | None:
-    """Return (dimension, design as JSON, calibration as JSON, whether their checksum is right) of an index.
+    """Return (dimension, design, calibration, is_right) of an index; None if the index is not built yet.
 
-    Returns None if the index is not built yet.
+    ``design`` is JSON of a :class:`monograph.vectors.design.Design`, ``calibration`` JSON of a
+    :class:`monograph.vectors.stop.Calibration`. ``is_right`` is whether these values match their checksum.
     """
     query = """SELECT dimension, design, calibration,
         checksum IS checksum(dimension, CAST(design AS BLOB), CAST(calibration AS BLOB))
@@ -109,27 +120,27 @@ def put_calibration(connection: Connection, space: int, calibration: str) -> Non
 
 
 def touch(connection: Connection, space: int, *, structure: bool) -> None:
-    """Change the number ``version`` of an index so that readers reload it.
+    """Change the number ``version`` of an index so that readers reload the index.
 
-    With ``structure``, change that number, too.
+    If ``structure`` is True, also change the number ``structure``. See :func:`versions`.
     """
     changed = "version = random(), structure = random()" if structure else "version = random()"
     connection.execute(f"UPDATE vector_indexes SET {changed} WHERE space = ?", (space,))  # noqa: S608 - two constants
 
 
 def searched_centroids(connection: Connection, space: int) -> tuple[bytes, bytes | None] | None:
-    """Return (codes of all centroids, graph of the centroids) as bytes; None if no centroids are stored.
+    """Return (codes of all centroids, HNSW graph of the centroids) as bytes; None if no centroids are stored.
 
-    The graph is None in an index without graphs.
+    Searches compare these centroids with the query. The graph is None in an index of the codes design.
     """
     rows = connection.execute("SELECT body, graph FROM centroids WHERE space = ?", (space,)).fetchall()
     return rows[0] if rows else None
 
 
 def put_searched_centroids(connection: Connection, space: int, body: bytes, graph: bytes | None) -> None:
-    """Store the codes of all centroids and the centroids' graph, which searches read.
+    """Store the codes of all centroids and the HNSW graph of the centroids, for use by searches.
 
-    ``graph`` is None without graphs.
+    ``graph`` is None in the codes design, which has no graphs.
     """
     connection.execute("INSERT OR REPLACE INTO centroids VALUES (?, ?, ?)", (space, body, graph))
 
@@ -241,7 +252,10 @@ def every_placement(connection: Connection, space: int) -> Iterator[Placement]:
 
 
 def searchable_memos(connection: Connection, space: int) -> list[int]:
-    """Return the memo rows of the vectors that a search can find, ascending: all of the index except zero vectors."""
+    """Return the memo rows of the vectors that a search can find, ascending.
+
+    These are all vectors of the index except zero vectors.
+    """
     return column(connection, "SELECT memo FROM placements WHERE space = ? AND first <> 0 ORDER BY memo", space)
 
 
@@ -270,7 +284,7 @@ def clear(connection: Connection, space: int) -> None:
 
 
 def code_place(space: int, memo: int) -> int:
-    """Return the row number in ``codes`` under which the code of a memo row's vector is stored."""
+    """Return the row number in the table ``codes`` of the code of a vector, which is given by its memo row."""
     return space * _ROWS_PER_SPACE + memo
 
 
@@ -280,9 +294,10 @@ def _code_range(space: int) -> tuple[int, int]:
 
 
 def put_codes(connection: Connection, space: int, coded: Iterable[tuple[int, bytes]]) -> None:
-    """Store the codes of vectors, given as (memo row, code).
+    """Store the 8-bit codes of vectors, given as (memo row, code).
 
-    A search chooses candidates by compact codes in clusters, and then compares them again by these codes.
+    Only the codes design uses this table. Its searches compare all vectors of a cluster by 2-bit codes, which the
+    cluster contains, and then compare the best candidates again by their 8-bit codes.
     """
     rows = ((code_place(space, memo), body) for memo, body in coded)
     connection.executemany("INSERT OR REPLACE INTO codes VALUES (?, ?)", rows)
@@ -294,7 +309,10 @@ def drop_codes(connection: Connection, space: int, memos: Iterable[int]) -> None
 
 
 def load_codes(connection: Connection, space: int, memos: Sequence[int]) -> list[bytes]:
-    """Return the codes of the vectors in the given memo rows, in any order; missing codes are left out."""
+    """Return the stored 8-bit codes of the vectors in the given memo rows; missing codes are left out.
+
+    The codes are in no particular order. Each code contains the memo row of its vector.
+    """
     code_rows = [code_place(space, memo) for memo in memos]
     return [body for (body,) in select(connection, "SELECT body FROM codes WHERE place IN", code_rows)]
 
@@ -317,9 +335,10 @@ def has_stale(connection: Connection, space: int) -> bool:
 
 
 def take_stale(connection: Connection, space: int) -> tuple[list[int], list[int]]:
-    """Return (memo rows that are missing in an index, memo rows that do not belong in it).
+    """Return (memo rows to add to an index, memo rows to remove from it), and mark all placements as up to date.
 
-    Afterwards all placements of the index count as up to date.
+    Only the memo rows whose placements are marked as out of date are examined. A memo row is to be added if its vector
+    belongs to the space and has no placement, and removed if its vector has a placement and does not belong.
     """
     query = f"""SELECT memo, {_MEMBER_CONDITIONS[space]},
         EXISTS (SELECT 1 FROM placements AS p WHERE p.space = u.space AND p.memo = u.memo)
@@ -343,6 +362,6 @@ def count_missing(connection: Connection, space: int) -> int:
 
 
 def count_unwanted(connection: Connection, space: int) -> int:
-    """Return the number of memo rows that have a placement in a space and do not belong to it."""
+    """Return the number of memo rows that have a placement in the index of a space and do not belong to the space."""
     query = f"""SELECT count(*) FROM placements WHERE space = ? AND memo NOT IN ({MEMBERS[space]})"""  # noqa: S608
     return integer(connection, query, space)

@@ -18,8 +18,10 @@ from monograph.values import Float32
 STORED = np.dtype("<f4")
 Int64: TypeAlias = npt.NDArray[np.int64]
 MOST_ROWS = 1 << 30
-"""Row numbers of ``memo`` are below this limit. So many vectors would take a terabyte; a bitmap of them takes 128
-MB."""
+"""Limit of the row numbers in ``memo``: all are smaller.
+
+A bitmap of this many rows takes 128 MB. Their vectors would take a terabyte, at 256 values each.
+"""
 _ROWS_PER_QUERY = 500
 # All vectors in one result row: the interpreter's lock is released and taken again for each fetched row, which takes
 # longer than reading the row if other threads want the lock. CROSS JOIN keeps the order of the list; IN would sort it.
@@ -33,9 +35,9 @@ def pack(vector: Float32) -> bytes:
 
 
 def load(connection: Connection, memos: Sequence[int], dimension: int) -> tuple[Int64, Float32]:
-    """Return (memo rows, vectors) of the given memo rows, ascending: int64 (n,) and float32 (n, dimension).
+    """Return (memo rows, vectors) of the given memo rows: int64 (n,), ascending, and float32 (n, dimension).
 
-    Missing rows, and values with another number of bytes than such a vector, are left out.
+    Missing rows are left out, and so are rows whose value does not have the size of a vector of ``dimension`` values.
     """
     size, memo_rows = dimension * STORED.itemsize, sorted(set(memos))
     parts = [
@@ -50,9 +52,9 @@ def load(connection: Connection, memos: Sequence[int], dimension: int) -> tuple[
 
 
 def of_chunks(connection: Connection, chunks: Sequence[int], dimension: int) -> tuple[Int64, Float32]:
-    """Return (chunk rows, vectors) of the given chunks: int64 (n,) and float32 (n, dimension).
+    """Return (chunk rows, vectors) of the given chunks, in the given order: int64 (n,) and float32 (n, dimension).
 
-    Chunks without a vector of ``dimension`` values are left out.
+    Chunks that have no vector, or a vector of another dimension, are left out.
     """
     packed, blob = connection.execute(
         """SELECT json_group_array(v.chunk), CAST(COALESCE(group_concat(m.value, ''), '') AS BLOB)
@@ -85,7 +87,10 @@ def load_any(connection: Connection, memos: Sequence[int]) -> tuple[Int64, Float
 def chunks_of(
     connection: Connection, memos: Sequence[int], allowed: CompiledFilter = EVERYTHING
 ) -> dict[int, list[int]]:
-    """Return the allowed chunks that have each given memo row as their vector: {memo row: chunk rows, ascending}."""
+    """Return the chunks that have each given vector: {memo row of the vector: chunk rows, ascending}.
+
+    Chunks that the filter does not allow are left out. A memo row without chunks has an empty list.
+    """
     unique_memos = dict.fromkeys(memos)
     tables = f"vectors AS v WHERE v.memo = w.value AND {allowed.on_each('v.chunk')} ORDER BY v.chunk"
     by_memo = group(lookup(connection, "v.memo, v.chunk", tables, unique_memos, *allowed.parameters))
@@ -106,7 +111,10 @@ def allowed_bits(connection: Connection, allowed: CompiledFilter, space: int = 1
 
 
 def bitmap(connection: Connection, memos: Int64) -> npt.NDArray[np.uint8]:
-    """Return memo rows as a bitmap, in the format of :func:`allowed_bits`. Raises as that function."""
+    """Return memo rows as a bitmap, in the format of :func:`allowed_bits`.
+
+    Raises DamagedFile if a memo row is negative, or not below MOST_ROWS.
+    """
     if len(memos) and not 0 <= memos.min() <= memos.max() < MOST_ROWS:
         raise damaged(path_of(connection), f"a vector refers to row {memos.max()} of memo, which is out of range")
     flags = np.zeros(int(memos.max(initial=0)) + 1, dtype=np.bool_)

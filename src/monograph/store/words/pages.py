@@ -1,7 +1,10 @@
-"""Pages of an open file that hold some rows of a table, or some entries of an index, found by SQLite's own format.
+"""Finder of the pages of an open file that hold given rows of a table or given entries of an index.
 
-Only for reading ahead: the pages may be older than the write-ahead log, so no result depends on their contents. The
-descriptor is SQLite's own, because closing another descriptor of the file would drop SQLite's locks.
+The pages are found by reading B-trees in SQLite's file format, without SQLite. They are found only to be read ahead.
+Newer versions of them may be in the write-ahead log, so no result may depend on their contents.
+
+The file is read through a descriptor that SQLite opened. If this module opened and closed a descriptor of its own, the
+process would lose SQLite's locks on the file.
 """
 
 from __future__ import annotations
@@ -27,11 +30,10 @@ _INNER, _LEAF = 5, 13
 _INNER_OF_INDEX = 2
 _MAX_DEPTH = 12
 _MAX_JUMPS = 64
-"""Most jumps that are followed in a chain of overflow pages. A jump leads from one run of consecutive pages to the
-next."""
+"""Largest number of runs of consecutive pages that are yielded of a chain of overflow pages."""
 _HEADER_BYTES = 100
 _BYTES_PER_CALL = 128 << 10
-"""Bytes that are announced to the system in one call. Of a longer range, the system reads only the beginning."""
+"""Bytes that are announced to the system in one call. Of a call with more, the system reads only the first bytes."""
 _LONGEST_RANGE = 64 << 20
 _TESTED_PAGES = 32
 """Number of pages of a level, evenly spaced, that are tested for being in memory. If all of them are in memory, all
@@ -68,8 +70,8 @@ def is_of(descriptor: int, file: os.stat_result) -> bool:
 class FilePages:
     """The pages of an open file.
 
-    ``descriptor`` is a file descriptor. ``size`` is the bytes of a page, ``usable`` the bytes of a page that SQLite
-    uses.
+    ``descriptor`` is a file descriptor. ``size`` is the number of bytes of a page. ``usable`` is the number of these
+    bytes that hold content; the others are reserved.
     """
 
     descriptor: int
@@ -90,10 +92,10 @@ class FilePages:
         return cls(descriptor, size, size - header[20]) if size >= 512 else None
 
     def announce(self, levels: Iterable[Sequence[Run]]) -> bool:
-        """Ask the system to read pages, one level at a time; return whether any tested page was not in memory.
+        """Ask the system to read pages, level by level; return whether pages of any level were not in memory.
 
-        ``levels`` are the results of :meth:`levels` or :meth:`levels_of_index`. Raises the same errors as these
-        methods.
+        ``levels`` comes from :meth:`levels` or :meth:`levels_of_index`, and may raise the errors of that method. A few
+        pages of each level are tested. If all of them are in memory, the level is skipped.
         """
         any_missing = False
         for runs in levels:
@@ -115,12 +117,12 @@ class FilePages:
             return False
 
     def levels(self, root: int, rows: Iterable[int], *, small: bool = False) -> Iterator[list[Run]]:
-        """Yield the pages that hold rows of a table: the pages of each level of its B-tree, then overflow pages.
+        """Yield the pages on the way to rows of a table: one list for each level of the table's B-tree, from the root.
 
-        The pages of a level are read only when the next level is requested. ``root`` is the number of the B-tree's root
-        page. Row numbers are above 0; missing rows are skipped. With ``small``, all rows are known to fit into leaves,
-        so leaves are not read and no overflow pages are yielded. Raises OSError, IndexError or struct.error if the
-        pages are not as SQLite writes them.
+        Lists with the overflow pages of the rows follow. The pages of a list are read when the next list is requested,
+        so that the caller can announce them first. ``root`` is the number of the B-tree's root page. ``rows`` are row
+        numbers above 0; missing rows are skipped. ``small`` states that no row has overflow pages: then the leaves are
+        yielded, but not read. Raises OSError, IndexError or struct.error if the pages are not as SQLite writes them.
         """
         current, overflow = {root: sorted(set(rows))}, list[Run]()
         for _ in range(_MAX_DEPTH):
@@ -141,9 +143,11 @@ class FilePages:
         yield from self._chains(overflow)
 
     def levels_of_index(self, root: int, ranges: Iterable[Range]) -> Iterator[list[Run]]:
-        """Yield, level by level, the pages of an index that may have entries in the given ranges. Leaves are not read.
+        """Yield the pages of an index that may have entries in the given ranges: one list for each level of its B-tree.
 
-        Raises as :meth:`levels`, and ValueError or TypeError if the keys have other columns than the index.
+        ``root`` is the number of the B-tree's root page. The leaves are yielded, but not read. Raises OSError,
+        IndexError or struct.error if the pages are not as SQLite writes them. Raises ValueError or TypeError if the
+        columns of the index differ in number or type from the values of the keys.
         """
         current = {root: sorted(set(ranges))}
         for _ in range(_MAX_DEPTH):
@@ -162,11 +166,12 @@ class FilePages:
         return os.pread(self.descriptor, size, (page - 1) * self.size)
 
     def _chains(self, runs: Iterable[Run]) -> Iterator[list[Run]]:
-        """Yield the pages of overflow chains as (first page, number of pages), one jump of all chains at a time.
+        """Yield the pages of chains of overflow pages. Each list has the next run of every chain that has not ended.
 
-        At first all pages of a chain are assumed to be consecutive, as they were written. After a page that is not
-        consecutive, only the next page is assumed. After each jump for which the assumption was right, twice as many
-        pages are assumed.
+        ``runs`` has (first page, number of pages) of each chain. Each page names the next page of its chain, but a run
+        is yielded before its pages are read. So the number of consecutive pages in it is a guess. The first guess is
+        the whole chain. After a correct guess, the next guess is doubled. After a wrong guess, it is one page. Pages
+        after the first 64 MB of a chain are left out.
         """
         most = _LONGEST_RANGE // self.size
         chains = [(page, min(count, most), min(count, most)) for page, count in runs]
@@ -177,7 +182,11 @@ class FilePages:
                 return
 
     def _follow_chain(self, page: int, remaining: int, guess: int) -> tuple[int, int, int] | None:
-        """Return (next page, pages left, pages assumed next) after one jump of a chain; None if the chain ends."""
+        """Read a run of a chain; return (first page, pages left, guess) for the next run, or None if the chain ends.
+
+        ``page`` is the first page of the run, ``remaining`` the number of pages that are left of the chain, and
+        ``guess`` the guessed number of pages of the run. See :meth:`_chains`.
+        """
         for passed in range(1, min(remaining, guess + 1)):
             following = int.from_bytes(self._read(page, 4), "big")
             if following <= 1:
@@ -188,7 +197,10 @@ class FilePages:
         return None
 
     def _overflow_runs(self, body: bytes, rows: Sequence[int]) -> Iterator[Run]:
-        """Yield the overflow pages of the rows of a leaf; the pages of each row are assumed to be consecutive."""
+        """Yield (first page, number of pages) of the chain of overflow pages of each row that has one.
+
+        ``body`` has the bytes of a leaf of a table. ``rows`` are row numbers; other rows than the leaf's are skipped.
+        """
         offsets = _cell_offsets(body, 8)
         for row in rows:
             index = bisect_left(offsets, row, key=lambda offset: _read_varint(body, _read_varint(body, offset)[1])[0])

@@ -30,9 +30,9 @@ _WEIGHTS = (1.0, 1.0)
 """BM25 weights of the title and the text."""
 _CACHED_COUNTS = 16_384
 _CACHED_BLOCKS = 1_024
-"""Most blocks of chunk lengths that are cached: 4 MB."""
+"""Largest number of rows of the table ``lengths`` that are cached. They take 4 MB."""
 _CACHED_BYTES = 32 << 20
-"""Most bytes of postings that are cached. A word takes three bytes for each chunk that has it."""
+"""Size of the cache of postings, in bytes. A word takes three bytes for each chunk that has it."""
 _IS_ONE_WORD = regex("[0-9a-z\u0430-\u044f\u3041-\u3096\u30a1-\u30fa\u3400-\u4db5\u4e00-\u9fa5\uac00-\ud7a3]+")
 """Pattern of folded words that FTS5's tokenizer keeps unchanged. It may split or change other words."""
 
@@ -47,22 +47,25 @@ _PAGES_QUERY = """SELECT r.key, d.block FROM json_each(?) AS r CROSS JOIN words_
     ON d.id BETWEEN json_extract(r.value, '$[0]') AND json_extract(r.value, '$[1]')"""
 
 MOST = 16
-"""Most filters that are cached."""
+"""Largest number of filters whose chunks are cached."""
 
 MOST_ROWS = 1 << 22
-"""Most chunks that are cached for all filters together, at 8 bytes each. A filter that allows more is not cached."""
+"""Largest number of chunk rows that are cached for all filters together. Each takes 8 bytes.
+
+A filter that allows more chunks than this is not cached.
+"""
 
 WORTH = 2
-"""Cost of testing one chunk against a filter by itself, as a multiple of the cost of testing it in a scan of all
-chunks."""
+"""Time for testing a single chunk against a filter, divided by the time per chunk of a scan that tests all chunks."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Postings:
     """Postings of folded words, and the number of chunks that have each word.
 
-    ``chunks`` is the number of chunks that have each word, by word. It is exact for the words in ``whole``. For other
-    words the chunks were counted only up to a limit, and ``chunks`` has this limit.
+    ``chunks`` is the number of chunks that have each word, by word; words that no chunk has are left out. For some
+    frequent words, it is only the limit at which counting stopped: see ``few`` of :func:`read`. ``whole`` has the words
+    whose postings are loaded completely.
     """
 
     chunks: Mapping[str, int]
@@ -74,7 +77,7 @@ class Postings:
     def can_rank(self, words: Sequence[str]) -> bool:
         """Return whether :meth:`bm25` can rank chunks by the words.
 
-        It can if all words are counted exactly, and FTS5's tokenizer keeps each of them as one word.
+        It can if the postings of all words are loaded completely, and FTS5's tokenizer keeps each of them as one word.
         """
         each = (_IS_ONE_WORD.fullmatch(word) and not terms.is_half(word) for word in words)
         return self.whole.issuperset(words) and all(each)
@@ -89,8 +92,8 @@ class Postings:
     ) -> list[tuple[int, float]] | None:
         """Return the result of :func:`monograph.store.words.terms.bm25`; None if the length of a chunk is not stored.
 
-        :meth:`can_rank` must be true for the words. If the file is one of several, ``counts`` are the counts of all
-        files, and scores are computed from them.
+        :meth:`can_rank` must be true for the words. ``counts`` are counts over all files of a shelf: with them, scores
+        are the same as if all chunks were in one file.
         """
         if k <= 0 or not words:
             return []
@@ -134,9 +137,10 @@ class WordCountCache:
         """Postings of recently requested words."""
 
     def lengths_of(self, connection: Connection, blocks: Sequence[int]) -> list[tuple[int, bytes, int]]:
-        """Return (block, lengths of its chunks as bytes of uint16, shortest length) of the given blocks.
+        """Return (block, lengths of its chunks as bytes of uint16, shortest length that is not 0) of the given blocks.
 
-        Blocks that are not stored are left out.
+        A block is a row of the table ``lengths``, with the lengths of 2,000 chunks in words. Blocks that are not stored
+        are left out.
         """
         cached = self._lengths
         missing = [block for block in blocks if block not in cached]
@@ -150,10 +154,11 @@ class WordCountCache:
         return [cached[block] for block in blocks if block in cached]
 
     def allowed_rows(self, connection: Connection, allowed: CompiledFilter, total: int) -> npt.NDArray[np.int64] | None:
-        """Return the rows of all chunks that a filter allows, ascending; None while testing single chunks is cheaper.
+        """Return the rows of all chunks that a filter allows, ascending; None if they are not worth reading yet.
 
-        ``total`` is the number of chunks in the file. The rows are read at once if an index finds them. Otherwise they
-        are read when the tests of single chunks have taken as long as reading all rows would take.
+        With None, the caller tests single chunks by :meth:`allowed_among`. If an index can find the rows, the first
+        call reads them. Otherwise they are read once all tests of single chunks together have taken as long as one scan
+        of all chunks. ``total`` is the number of chunks in the file.
         """
         rows = self._rows_by_filter.get(allowed)
         if rows is None and (allowed.indexed or WORTH * self._tested_counts.get(allowed, 0) >= total):
@@ -182,9 +187,10 @@ def read(
 ) -> Postings | None:
     """Return the postings of folded words; None if FTS5's pages do not have the expected format.
 
-    Call it in a read transaction. For each word in ``words``, all chunks that have it are counted. For each other word
-    in ``few``, counting stops at ``most`` chunks. ``counted`` is a cache for the same state of the file and the same
-    ``most``; words that are in the cache are not read again.
+    Call it in a read transaction. For a word in ``words``, all chunks that have the word are counted. For a word that
+    is only in ``few``, counting stops at ``most`` chunks. ``counted`` is a cache for one state of the file and one
+    value of ``most``. If the cache has a count of ``most`` or more for a word, the postings of the word are not loaded
+    again.
     """
     cache = counted or WordCountCache()
     version, totals, layout = connection.execute(_HEADER_QUERY).fetchone()

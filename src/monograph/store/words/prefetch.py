@@ -32,19 +32,24 @@ _BLOCK_QUERY = f"SELECT document << {BLOCK_BITS} | start / {BLOCK_CHARACTERS} FR
 _Wanted = TypeVar("_Wanted", bound=Hashable)
 
 _REMEMBERED_ITEMS = 1 << 16
-"""Most announced items that are remembered for each table, index or query. A set that grows larger is emptied."""
+"""Limit for the set of announced items, such as rows, of each table, index or query.
+
+The set keeps items from being announced twice. A set that has grown beyond the limit is emptied.
+"""
 
 _MAX_IN_MEMORY = 32
-"""Announcing stops after this number of successive announcements of pages that were all in memory. A search or two
-makes so many announcements."""
+"""Number of successive announcements, all of pages that were in memory, after which announcing stops for good.
+
+One or two searches make this number of announcements.
+"""
 
 
 class Prefetcher:
     """Announcer of the pages of one file. It announces each page once. Safe for use by many threads.
 
     To announce a page is to ask the system to read it before SQLite does. Pages of encrypted files are not announced,
-    because these files are not mapped into memory. On systems other than Linux no pages are announced, because these do
-    not list the descriptors of open files.
+    because these files are not mapped into memory. Pages are announced on Linux only, because other systems do not list
+    the descriptors of a process's open files.
     """
 
     def __init__(self) -> None:
@@ -98,13 +103,16 @@ class Prefetcher:
         self._announce_rows(connection, "lengths", blocks, small=True)
 
     def names(self, connection: Connection, rows: Collection[int]) -> None:
-        """Announce the given names and the heads of these names."""
+        """Announce the given names and their heads. The head of a name is the name that stands for its entity."""
         self._announce_rows(connection, "names", rows, small=True)
         heads = self._query_new(connection, "SELECT head FROM names WHERE name = ?1 AND head IS NOT NULL", rows)
         self._announce_rows(connection, "names", heads, small=True)
 
     def keys(self, connection: Connection, keys: Collection[str]) -> None:
-        """Announce the names with the given keys, and the index entries of the documents that are about these names."""
+        """Announce the names with the given comparison keys, and the index entries of documents about these names.
+
+        For comparison keys see :func:`monograph.graph.names.key_of`.
+        """
         self._announce_ranges(connection, _NAMES_BY_KEY, (((key.encode(),), (key.encode(),)) for key in keys))
         rows = self._query_new(connection, "SELECT name FROM names WHERE key = ?1", keys)
         self.names(connection, rows)
@@ -119,9 +127,11 @@ class Prefetcher:
         self.names(connection, self._query_new(connection, query, first))
 
     def leads(self, connection: Connection, heads: Collection[int]) -> None:
-        """Announce all names of entities, their mentions, the documents about them, and the chunks of these documents.
+        """Announce all names of some entities, with the mentions, documents and chunks of these names.
 
-        ``heads`` are the rows of the entities' heads.
+        The documents are those about one of the names, and the chunks are all chunks of these documents. ``heads`` has
+        the row of each entity's head: the name that stands for the entity. The other names of an entity are found by
+        its head.
         """
         if not self._is_useful:
             return
@@ -165,7 +175,11 @@ class Prefetcher:
         return self._in_memory < _MAX_IN_MEMORY
 
     def _query_new(self, connection: Connection, query: str, values: Iterable[int | str], use: str = "") -> list[int]:
-        """Run a one-column query for each value that is new for this query and ``use``, and return the results."""
+        """Run a query for each value for which it has not run before; return the whole numbers in its single column.
+
+        Callers that run the same query for different purposes pass different strings as ``use``. A value that is old
+        for one purpose may be new for another.
+        """
         new_values = self._select_new(connection, query + use, values)
         try:
             results = [row for value in new_values for (row,) in connection.execute(query, (value,))]
@@ -174,7 +188,10 @@ class Prefetcher:
         return [row for row in results if isinstance(row, int)]
 
     def _announce_rows(self, connection: Connection, table: str, rows: Iterable[int], *, small: bool = False) -> None:
-        """Announce the rows of a table that were not announced before. With ``small``, the rows fit into leaves."""
+        """Announce those of the given rows of a table that were not announced before.
+
+        ``small`` states that no row has overflow pages.
+        """
         if fresh := self._select_new(connection, table, rows):
             self._announce(connection, table, lambda pages, root: pages.levels(root, fresh, small=small))
 
@@ -183,7 +200,7 @@ class Prefetcher:
         self._announce_ranges(connection, index, (((key,), (key,)) for key in keys))
 
     def _announce_ranges(self, connection: Connection, index: str, ranges: Iterable[Range]) -> None:
-        """Announce the entries of an index, in the given ranges, that were not announced before."""
+        """Announce the index entries in each of the given ranges that was not announced before."""
         if fresh := self._select_new(connection, index, ranges):
             self._announce(connection, index, lambda pages, root: pages.levels_of_index(root, fresh))
 
@@ -204,7 +221,10 @@ class Prefetcher:
     def _announce(
         self, connection: Connection, tree: str, levels: Callable[[FilePages, int], Iterable[list[Run]]]
     ) -> None:
-        """Announce pages of a table or an index, whose name is ``tree``."""
+        """Announce pages of the table or index that is named ``tree``.
+
+        ``levels`` returns the pages, level by level; its arguments are the file and the number of the root page.
+        """
         with self._lock:
             try:
                 if self._pages is None or self._file is None or not is_of(self._pages.descriptor, self._file):

@@ -1,8 +1,9 @@
-"""Rows of ``words`` and ``trigrams``: the inverted index, one row a chunk, under the chunk's row number.
+"""Inverted index: the FTS5 tables ``words`` and ``trigrams``, with one row for each chunk, by the chunk's row number.
 
-Text is folded before it is indexed and before it is searched: case and accents are removed, and writing without spaces
-(Chinese, Japanese, Thai …) is split into overlapping pairs of characters. SQLite's tokenizer would keep it as one long
-word. Both tables are contentless, so a row is deleted by passing exactly the text that was inserted.
+Text is folded before it is indexed and before it is searched: case and accents are removed. Writing without spaces
+(Chinese, Japanese, Thai …) is also split into overlapping pairs of characters, because SQLite's tokenizer would treat a
+whole sentence as one word. Both tables are contentless: FTS5 does not store the texts. To delete a row, FTS5 needs
+exactly the texts that were inserted.
 """
 
 from __future__ import annotations
@@ -29,17 +30,23 @@ _UNSPACED = regex(
 _WORD = regex(r"[\w\u0300-\u036f]+")
 _TRIGRAM_LENGTH = 3
 _CHUNKS_PER_BATCH = 1_024
-"""Chunks whose folded texts are in memory at the same time."""
+"""Number of chunks that are folded and written at a time. Only their folded texts are in memory."""
 _EXTRA_RESULTS = 16
-"""Number of results requested beyond the k best. It is usually enough to include all that tie with the k-th."""
+"""Number of results that are requested from SQLite in addition to the k best.
+
+They usually include all chunks whose score is equal to the k-th score.
+"""
 _K1, _B = 1.2, 0.75
 """Parameters of BM25, as in FTS5."""
 _LEAST_WEIGHT = 1e-6
-"""Weight of a word that occurs in half of the chunks or more, as in FTS5."""
+"""Inverse document frequency (idf) of a word that occurs in half of the chunks or more, as in FTS5."""
 _CHUNKS_PER_ROW = 2_000
-"""Number of chunks whose lengths are in one row of ``lengths``. Such a row fits a page."""
+"""Number of chunks in one row of the table ``lengths``. The row has two bytes for each chunk, so it fits a page.
+
+The length of a chunk is its number of words. A row of this table is called a block.
+"""
 _LONGEST_LENGTH = 0xFFFF
-"""Length that is stored for a chunk with this number of words or more."""
+"""Largest length that can be stored. It is also stored for chunks with more words."""
 _LENGTH_TYPE = np.dtype("<u2")
 _INSERT_TRIGRAMS = "INSERT INTO trigrams (rowid, text) VALUES (?, ?)"
 _BYTES_PER_ROW = _CHUNKS_PER_ROW * _LENGTH_TYPE.itemsize
@@ -47,7 +54,7 @@ _BYTES_PER_ROW = _CHUNKS_PER_ROW * _LENGTH_TYPE.itemsize
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The indexed texts of a chunk: the title of its document, and its own text. ``chunk`` is its row number."""
+    """Indexed texts of a chunk: the document's title and the chunk's text. ``chunk`` is the chunk's row number."""
 
     chunk: int
     title: str
@@ -58,8 +65,8 @@ class Entry:
 class CorpusCounts:
     """Counts over several files.
 
-    ``chunks`` is the number of chunks, ``words`` the number of all their words. ``chunks_with`` is the number of chunks
-    that have each word, by word.
+    ``chunks`` is the number of chunks. ``words`` is the number of words in all chunks together; repeated words count
+    each time. ``chunks_with`` maps a word to the number of chunks that have it.
     """
 
     chunks: int
@@ -95,7 +102,7 @@ def has_trigrams(connection: Connection) -> bool:
 
 
 def add(connection: Connection, entries: Iterable[Entry], *, trigrams: bool) -> None:
-    """Index chunks: store their words and their lengths in words. With ``trigrams``, store their trigrams, too."""
+    """Index the words of chunks, and store each chunk's number of words. With ``trigrams``, index trigrams, too."""
     remaining = iter(entries)
     while batch := [(entry.chunk, *indexed(entry)) for entry in islice(remaining, _CHUNKS_PER_BATCH)]:
         connection.executemany("INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)", (row[:3] for row in batch))
@@ -110,7 +117,7 @@ def add_trigrams(connection: Connection, entries: Iterable[Entry]) -> None:
 
 
 def with_trigrams(connection: Connection, chunks: Sequence[int]) -> set[int]:
-    """Return the rows of the given chunks whose trigrams are indexed."""
+    """Return the row numbers of those chunks among ``chunks`` whose trigrams are indexed."""
     return {int(row) for (row,) in select(connection, "SELECT id FROM trigrams_docsize WHERE id IN", chunks)}
 
 
@@ -128,10 +135,10 @@ def remove(connection: Connection, entries: Sequence[Entry]) -> None:
 
 
 def indexed(entry: Entry) -> tuple[str, str, str]:
-    """Return (title, text, folded text) of a chunk, as they are indexed.
+    """Return the strings that are indexed for a chunk: (title, text, text for trigrams).
 
-    The title and the text are folded, and writing without spaces is split into pairs of characters. The folded text is
-    the text without this split; its trigrams are indexed.
+    All three are folded. In the title and the text, which are indexed by word, writing without spaces is also split
+    into pairs of characters. The text for trigrams is the chunk's text without this split.
     """
     folded, paired = folded_and_paired(entry.text)
     return folded_and_paired(entry.title)[1], paired, folded
@@ -146,8 +153,9 @@ def merge(connection: Connection) -> None:
 def may_hold_removed_words(connection: Connection) -> bool:
     """Return whether the index may still have words of removed chunks after :func:`merge`.
 
-    FTS5 drops deletion marks only in the highest level of its segments. If the index was larger before, there are empty
-    levels above the merged one. In the structure record, each empty level is two zero bytes at the end.
+    FTS5 keeps the segments of its index in levels. It drops deletion marks, which contain the words of removed chunks,
+    only when it merges into the highest level. If the index once had more levels than now, empty levels remain above
+    the level of the merged segment. FTS5's structure record then ends in two zero bytes for each empty level.
     """
     tables = ("words_data", "trigrams_data")
     layouts = (scalar(connection, f"SELECT block FROM {table} WHERE id = 10") for table in tables)  # noqa: S608
@@ -157,7 +165,7 @@ def may_hold_removed_words(connection: Connection) -> bool:
 def varints(data: bytes) -> Iterator[int]:
     """Yield the variable-length integers of an FTS5 record, which have seven bits in each byte.
 
-    Counts have at most eight bytes. The ninth byte, which has eight bits, is therefore not treated.
+    Integers of nine bytes, whose last byte has eight bits, are not supported. Counts never need more than eight bytes.
     """
     value = 0
     for byte in data:
@@ -185,10 +193,11 @@ def _store_lengths(connection: Connection, chunks: Iterable[int]) -> None:
 
 
 def _pack_lengths(block: int, sizes: Iterable[tuple[int, bytes]], previous: bytes | None = None) -> bytes:
-    """Return the bytes of a block of ``lengths``, with the lengths of some chunks replaced; empty if all lengths are 0.
+    """Return a row of ``lengths`` as bytes, after setting the lengths of some chunks. Return b"" if all lengths are 0.
 
-    ``sizes`` are (chunk row, FTS5's record of its number of words). ``previous`` is the stored block; None if there is
-    none.
+    ``block`` is the number of the row: it has the lengths of the _CHUNKS_PER_ROW chunks from block * _CHUNKS_PER_ROW
+    on. ``sizes`` has the chunks to set: (row number of the chunk, FTS5's record of the chunk's number of words).
+    ``previous`` are the stored bytes of the row; None if the row is not stored yet.
     """
     counts = np.frombuffer(previous or bytes(_BYTES_PER_ROW), _LENGTH_TYPE).copy()
     for row, size in sizes:
@@ -197,9 +206,10 @@ def _pack_lengths(block: int, sizes: Iterable[tuple[int, bytes]], previous: byte
 
 
 def lengths(connection: Connection, blocks: Sequence[int]) -> list[tuple[int, bytes]]:
-    """Return (block, lengths of its chunks as bytes of uint16) of the given blocks.
+    """Load rows of the table ``lengths``: return (block, packed lengths) for each of the given block numbers.
 
-    Missing blocks, and blocks with a wrong number of bytes, are left out.
+    A block is a row of this table, for 2,000 successive chunks. The packed lengths are one little-endian uint16 for
+    each of these chunks: its number of words. Missing blocks, and blocks with a wrong number of bytes, are left out.
     """
     rows = select(connection, "SELECT block, counts FROM lengths WHERE block IN", blocks)
     return [(block, packed) for block, packed in rows if isinstance(packed, bytes) and len(packed) == _BYTES_PER_ROW]
@@ -240,7 +250,8 @@ def document_frequency(connection: Connection, words: Iterable[str]) -> dict[str
 def count_chunks(connection: Connection, words: Iterable[str]) -> dict[str, int]:
     """Return the number of chunks that match each word, by word; words that no chunk matches are left out.
 
-    The query of a word is that of :func:`any_of`.
+    Each word is searched with the query of :func:`any_of`. So a single character of writing without spaces also counts
+    where it begins a pair. :func:`document_frequency` does not count such pairs.
     """
     query = "SELECT count(*) FROM words WHERE words MATCH ?"
     counts = {word: integer(connection, query, any_of(word)) for word in words}
@@ -275,9 +286,12 @@ def bm25_of_all(
 ) -> list[tuple[int, float]]:
     """Return (chunk row, score) of this file's k best allowed chunks, scored with the counts of all files.
 
-    The scores are equal, to the bit, to those of :func:`bm25` if all files were one. All chunks that tie with the k-th
-    are returned, too. FTS5 scores by the counts of its own file. So the number of times that a word occurs in a chunk
-    is computed from FTS5's score and the chunk's length, and is then scored with the counts over all files.
+    The scores are bit-identical to the scores that :func:`bm25` would return if one file had the chunks of all files.
+    All chunks that tie with the k-th are returned, too.
+
+    FTS5 scores with the counts of its own file only. Each of its scores is therefore converted: the chunk's length and
+    FTS5's score give the number of times that the word occurs in the chunk. BM25 of this number is then computed with
+    ``counts``, the counts of all files.
     """
     if k <= 0:
         return []
@@ -309,15 +323,19 @@ def bm25_of_all(
 
 
 def _weight(chunks: int, chunks_with: int) -> float:
-    """Return the BM25 weight of a word. ``chunks_with`` of ``chunks`` chunks have the word."""
+    """Return the inverse document frequency of a word in BM25.
+
+    ``chunks`` is the number of all chunks, and ``chunks_with`` the number of chunks that have the word.
+    """
     value = math.log((chunks - chunks_with + 0.5) / (chunks_with + 0.5))
     return _LEAST_WEIGHT if value <= 0.0 else value
 
 
 def phrase(connection: Connection, text: str, k: int, allowed: CompiledFilter) -> list[int]:
-    """Return the rows of the allowed chunks whose title or text has the words of ``text`` as a phrase, ascending.
+    """Return the row numbers of allowed chunks whose title or text contains the words of ``text`` as a phrase.
 
-    At most k chunks are returned. If more match, the k chunks with the first ids in alphabetical order are returned.
+    The row numbers are ascending. At most k chunks are returned. If more match, the k chunks whose ids come first in
+    alphabetical order are returned. If ``text`` has no words, no chunk is returned.
     """
     words = words_of(text)
     return _select_matching(connection, "words", _quote(" ".join(words)), k, allowed) if words else []
@@ -336,11 +354,11 @@ def _select_matching(connection: Connection, table: str, match: str, k: int, all
 
 
 def containing(connection: Connection, text: str, k: int, allowed: CompiledFilter) -> list[int]:
-    """Return the rows of the allowed chunks that have all trigrams of ``text``, ascending.
+    """Return the row numbers of allowed chunks that have all trigrams of ``text``, in ascending order.
 
-    Such a chunk need not contain ``text``; the caller tests this. At most k chunks are returned. If more match, the k
-    chunks with the first ids in alphabetical order are returned. No chunk is returned if the folded text is shorter
-    than three characters.
+    A returned chunk may lack ``text`` itself, so the caller must search the chunk's text for it. At most k chunks are
+    returned. If more match, the k chunks whose ids come first in alphabetical order are returned. If the folded
+    ``text`` has fewer than three characters, no chunk is returned.
     """
     folded = fold(text)
     trigrams = {folded[start : start + _TRIGRAM_LENGTH] for start in range(len(folded) - _TRIGRAM_LENGTH + 1)}

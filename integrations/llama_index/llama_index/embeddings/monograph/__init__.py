@@ -1,4 +1,4 @@
-"""Adapters of embedding models: LlamaIndex's for a .mono file, and a file's embedder for LlamaIndex."""
+"""Adapters of embedding models: LlamaIndex models for use in Monograph, and Monograph embedders for LlamaIndex."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ class LlamaIndexEmbedder(BorrowedEmbedder):
         Any embedding model of LlamaIndex.
     name:
         Text that identifies the model and every setting that changes its vectors. The default is the model's class and
-        its ``model_name``. Pass a name if your model has settings that are in neither the class nor ``model_name``.
+        its ``model_name``. Pass a name if two models have the same class and ``model_name``, but differ in another
+        setting.
     dimension:
-        Length of its vectors. If None, it is measured by embedding one word.
+        Length of the vectors. If None, it is measured by embedding one word.
     """
 
     def __init__(self, model: BaseEmbedding, name: str = "", dimension: int | None = None) -> None:
@@ -50,7 +51,7 @@ class MonographEmbedding(BaseEmbedding):
     Raises
     ------
     InputError
-        If the file's vectors are given by the caller, so that its embedder computes none.
+        If the embedder computes no vectors, because the caller gives all vectors of its file.
     """
 
     _embedder: Embedder = PrivateAttr()

@@ -41,28 +41,31 @@ _TYPES: Mapping[type, str] = {
 
 
 class MonographPropertyGraphStore(FileStore, PropertyGraphStore):
-    """A property graph of extracted entities and relations, in the .mono file that has the texts they come from.
+    """Property graph of extracted entities and relations, in the same .mono file as the texts.
 
     ``PropertyGraphIndex`` stores its chunks as chunks of the file. Every search of the file finds these chunks. A chunk
     that the file already has is not stored twice. Each entity and relation keeps the id of its source: the chunk that
-    it was extracted from (``triplet_source_id``), or that chunk's document (``ref_doc_id``). It is deleted with its
-    source. If several sources assert the same entity, their properties are merged, and the latest value of a property
-    wins, until its source is deleted. A node or relation without a source stays until you delete it. Every addition is
-    on disk when the call returns.
+    it was extracted from (``triplet_source_id``), or that chunk's document (``ref_doc_id``). Every addition is on disk
+    when the call returns.
+
+    If a source is deleted, its entities and relations are deleted too. An entity or relation without a source stays
+    until you delete it. If several sources assert the same entity, their properties are merged: the latest value of a
+    property wins. If the source of this value is deleted, the latest value of the other sources is used again.
 
     Parameters
     ----------
     monograph:
-        Path of a file, which is opened here, created if it does not exist, and closed by ``close``; or an open file or
-        store, which stays open. If the file has no graph, the graph is built here. A shelf or its address can be given
-        too, but can only be read.
+        Path of a file, or an open file or store. A file given by its path is opened here, or created if it does not
+        exist, and ``close`` closes it. An open file or store stays open. If the file has no graph, the graph is built
+        here. A shelf or its address can be given too, but can only be read.
     embed_model:
         Model that computes the vectors of chunks and queries that have no vector. Give it only with a path. If it is
         None, the file's own embedder is used. If the first chunks of a new file have vectors, every later chunk must
         have a vector too.
     collection:
-        Name of a collection. Only entities and relations that its chunks assert are read, and new nodes are added to
-        it. Entities and relations without a chunk of the collection as ``triplet_source_id`` raise OutsideView.
+        Name of a collection. Only entities and relations from chunks of the collection are read, and new nodes are
+        added to the collection. The source of a new entity or relation must be a chunk or document of the collection;
+        otherwise OutsideView is raised.
     key:
         Key of an encrypted file. Give it only with a path.
 
@@ -174,10 +177,11 @@ class MonographPropertyGraphStore(FileStore, PropertyGraphStore):
         return [as_node(chunk) for chunk in self.monograph.fetch(node_ids)]
 
     def upsert_nodes(self, nodes: Sequence[LabelledNode]) -> None:
-        """Store entities and chunks. If a source asserts a node again, the new assertion replaces its previous one.
+        """Store entities and chunks.
 
-        Raises InputError if a node is neither an entity nor a chunk, and InvalidDocument if properties are not JSON, or
-        a chunk's vector has another dimension than the file's.
+        If a source asserts an entity again, the new assertion replaces the previous assertion of this source. Raises
+        InputError if a node is neither an entity nor a chunk. Raises InvalidDocument if properties are not JSON, or if
+        the vector of a chunk has another dimension than the file's vectors.
         """
         chunks = [node for node in nodes if isinstance(node, ChunkNode)]
         entities = [convert.as_asserted_node(node) for node in nodes if not isinstance(node, ChunkNode)]
@@ -194,7 +198,7 @@ class MonographPropertyGraphStore(FileStore, PropertyGraphStore):
     def upsert_llama_nodes(self, llama_nodes: list[BaseNode]) -> None:
         """Store LlamaIndex's nodes as chunks.
 
-        A node is skipped if the file has a chunk with the same id and text that was not stored from LlamaIndex.
+        Chunks that were not stored from LlamaIndex are kept: a node with the id and text of such a chunk is skipped.
         """
         if not llama_nodes:
             return
@@ -241,9 +245,10 @@ class MonographPropertyGraphStore(FileStore, PropertyGraphStore):
             file.graph.remove(names, relations)
 
     def delete_llama_nodes(self, node_ids: list[str] | None = None, ref_doc_ids: list[str] | None = None) -> None:
-        """Delete chunks by their ids, or by the ids of their documents, with all assertions that come from them.
+        """Delete chunks by their ids, or by the ids of their documents.
 
-        Assertions of other sources about the same entities stay.
+        Assertions that come from these chunks or documents are deleted too. Assertions of other sources about the same
+        entities stay.
         """
         file = to_write(self.monograph)
         sources = [*(node_ids or ()), *(ref_doc_ids or ())]
@@ -266,12 +271,12 @@ class MonographPropertyGraphStore(FileStore, PropertyGraphStore):
     def vector_query(self, query: VectorStoreQuery, **kwargs: Any) -> tuple[list[LabelledNode], list[float]]:
         """Return the entities whose embeddings are nearest to the query's, and their cosines (0 for a negative cosine).
 
-        Every embedding is compared. The query's ``filters`` are applied to the entities' properties. If its
-        ``node_ids`` are not empty, only entities with these ids are returned. If its ``doc_ids`` are not empty, only
-        entities that these documents assert are returned.
+        The embeddings of all entities are compared. The query's ``filters`` are applied to the entities' properties. If
+        the query has ``node_ids``, only entities with these ids are returned. If it has ``doc_ids``, only entities that
+        these documents assert are returned.
 
-        Raises InputError if the mode is not ``default``, or there is neither an embedding nor a text; and InvalidFilter
-        if a filter cannot be understood.
+        Raises InputError if the query's mode is not ``default``, or if the query has neither an embedding nor a text.
+        Raises InvalidFilter if a filter cannot be understood.
         """
         if VectorStoreQueryMode(query.mode) != VectorStoreQueryMode.DEFAULT:
             raise InputError(f"a graph has no mode {query.mode!r}", "use the mode default, or a vector store")
@@ -377,7 +382,7 @@ def _triple(relation: AssertedRelation) -> tuple[str, str, str]:
 
 
 def _is_replaceable(stored: Any, node: BaseNode) -> bool:
-    """Whether a stored chunk may be replaced by the node with the same id."""
+    """Whether a node replaces the stored chunk with its id: the chunk is from LlamaIndex, or the texts differ."""
     return "_node_content" in stored.metadata or stored.chunk.text != node.get_content()
 
 

@@ -21,7 +21,7 @@ CHUNK_LABEL = ChunkNode(text="").label
 
 _CONTENT = "_node_content"
 _LABEL = "monograph_graph_label"
-"""Metadata key of a chunk's label. Only chunks that were added as graph nodes have it, not LlamaIndex's own nodes."""
+"""Metadata key of a chunk's label. Only chunks that were added as ``ChunkNode`` have this key; text nodes have none."""
 
 
 def as_asserted_node(node: LabelledNode) -> AssertedNode:

@@ -47,18 +47,19 @@ class EraRAGStruct(IndexStruct):
 
 
 class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
-    """Nodes in a .mono file under a tree of summaries, which every insertion, update and deletion updates.
+    """Nodes in a .mono file, with a tree of summaries. Every insertion, update and deletion of nodes updates the tree.
 
-    The file stores the whole nodes and the hashes of their documents. A refresh does not need the docstore of a storage
-    context, and no node is stored there. ``load_index_from_storage`` opens the file again.
+    The file stores the whole nodes and the hashes of their documents. The docstore of a storage context gets no nodes,
+    and a refresh does not need it. ``load_index_from_storage`` opens the file again.
 
     Parameters
     ----------
     nodes:
         First nodes of the index; None or empty for none.
     monograph:
-        Path of a file, which is opened here, created if it does not exist, and closed by ``close``; or an open file or
-        store, which stays open. A shelf or a view is refused. Not needed to load an index.
+        Path of a file, or an open file or store. A file given by its path is opened here, or created if it does not
+        exist, and ``close`` closes it. An open file or store stays open. A shelf or a view is refused. Not needed to
+        load an index.
     embed_model:
         Model that computes the vectors of nodes and queries that have no vector. Give it only with a path. If it is
         None, the file's own embedder is used.
@@ -141,8 +142,8 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
     def refresh_ref_docs(self, documents: Sequence[Document], **update_kwargs: Any) -> list[bool]:
         """Insert new documents, update changed documents, and return for each document whether it was stored.
 
-        A document has changed if its hash differs from the hash in the file. So no persisted docstore is needed, and
-        deleted documents are inserted again.
+        A document has changed if its hash differs from the hash in the file. So no persisted docstore is needed. A
+        document that was deleted from the file counts as new.
         """
         changed = []
         for document in documents:
@@ -184,7 +185,7 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
 
 @cache
 def _engine_arguments() -> frozenset[str]:
-    """Return the argument names of LlamaIndex's query and chat engines, which it also passes to ``as_retriever``."""
+    """Return the names of the engine arguments (query and chat) that LlamaIndex also passes to ``as_retriever``."""
     from llama_index.core.chat_engine import (
         CondensePlusContextChatEngine,
         CondenseQuestionChatEngine,

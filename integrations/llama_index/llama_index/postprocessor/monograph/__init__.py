@@ -22,10 +22,10 @@ dispatcher = instrument.get_dispatcher(__name__)
 
 
 class SCRPostprocessor(ClosesFile, BaseNodePostprocessor):
-    """Reduces nodes to the sentences that a question needs, and ranks the nodes that answer it best first.
+    """Reduces nodes to the sentences that a question needs. Nodes with the best sentences come first.
 
     The nodes can come from any retriever. Each returned node has the id of the given node, and its sentences are
-    verbatim. Its metadata key ``monograph_spans`` has the start and end of each kept part in the given text. The given
+    verbatim. Its metadata key ``monograph_spans`` has the [start, end] of each kept part in the given text. The given
     nodes are not modified. Nodes without text come last. The scores of the given nodes are assigned anew in descending
     order: the first returned node gets the highest score. No model is called. A reduction sends a ``ReRankStartEvent``,
     a ``ReRankEndEvent`` and a ``ReductionEvent``.
@@ -35,9 +35,9 @@ class SCRPostprocessor(ClosesFile, BaseNodePostprocessor):
     monograph:
         Path of a file or address of a shelf: the first question opens it, and ``close`` or the end of a ``with`` block
         closes it. Or an open file, store or shelf, which stays open.
-        The file is read only to get the frequencies of words.
+        The file is needed only for its word frequencies.
     cut:
-        Approximate share of the tokens to remove, 0 to 1. The default is that of the MobileRAG paper, on SQuAD.
+        Approximate share of the tokens to remove, 0 to 1. The default is the share that MobileRAG removes on SQuAD.
     key:
         Key of an encrypted file. Give it only with a path.
 

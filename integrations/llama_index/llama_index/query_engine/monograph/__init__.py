@@ -36,11 +36,12 @@ dispatcher = instrument.get_dispatcher(__name__)
 class CitingQueryEngine(ClosesFile, BaseQueryEngine):
     """Answers questions from a file: searches, reduces and packs the hits, asks a model, and checks the citations.
 
-    ``source_nodes`` of the response are the cited passages, in the order of their citation numbers. The metadata key
-    ``monograph_spans`` of such a node has the spans of the passage in its document. The score of a node, from 0 to 1,
-    is relative to the best passage of the context. The metadata of the response have ``abstained``, ``model``,
-    ``tokens_in``, ``tokens_out`` and ``relevance``. In ``unknown`` they have the citation numbers in the answer that do
-    not exist.
+    ``source_nodes`` of the response are the cited passages, in the order of their citation numbers. The score of a
+    source node, from 0 to 1, is relative to the best passage of the context. The node's metadata key
+    ``monograph_spans`` has the [document id, start, end] of each span of the passage.
+
+    The metadata of the response have the keys ``abstained``, ``model``, ``tokens_in``, ``tokens_out``, ``relevance``
+    and ``unknown``. ``unknown`` lists citation numbers that the answer uses, but that do not exist.
 
     Parameters
     ----------
@@ -61,9 +62,11 @@ class CitingQueryEngine(ClosesFile, BaseQueryEngine):
     filters:
         Use only chunks whose metadata match these filters.
     as_of:
-        Ask the file as it was at the end of this moment, if it keeps history: see ``Monograph.as_of``.
+        Time in ISO 8601: ask the file as it was then. ``2026-03-01`` means the end of this day. None: as it is now.
+        The file must keep history: see ``Monograph.as_of``.
     reranker:
-        Reranker of the first 30 hits, or its spec as a string; None for the reranker that the file was opened with.
+        Reranker of the first 30 hits: an object, or a string that names one, such as ``onnx:FOLDER``. None: the
+        reranker that the file was opened with.
     streaming:
         Return a ``StreamingResponse`` that yields the answer in pieces. Its ``source_nodes`` and metadata are filled in
         after the last piece, when the citations are known.
@@ -75,8 +78,8 @@ class CitingQueryEngine(ClosesFile, BaseQueryEngine):
     Raises
     ------
     InputError
-        If ``how`` is not a search mode, or a key is given with an open file. A query raises it if its search mode needs
-        a vector, and neither the query nor a model provides one.
+        If ``how`` is not a search mode, or a key is given with an open file. When a question is asked: if the search
+        mode needs a vector, and neither the query nor a model provides one.
     InvalidFilter
         If the filters are not ``MetadataFilters``.
     ModelUnavailable

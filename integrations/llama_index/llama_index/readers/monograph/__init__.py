@@ -25,8 +25,8 @@ class MonographReader(BaseReader):
     Parameters
     ----------
     monograph:
-        Path of a file or address of a shelf, which is open only while documents are loaded; or an open file, store or
-        shelf, which stays open.
+        Path of a file, address of a shelf, or an open file, shelf or ``EcoVectorStore``. A path or an address is open
+        only while documents are loaded. An open object stays open.
     key:
         Key of an encrypted file. Give it only with a path.
     """
@@ -35,11 +35,10 @@ class MonographReader(BaseReader):
         self._file = FileHandle(monograph, key=key)
 
     def lazy_load_data(self, names: Iterable[str] | None = None, **load_kwargs: Any) -> Iterable[Document]:
-        """Yield documents one by one: all, ordered by uri, then id, or those whose ids or uris are in ``names``.
+        """Yield one by one the documents whose ids or uris are in ``names``, in the order of ``names``.
 
-        ``load_data`` takes the same argument, and returns a list.
-
-        Raises NotFound if a name matches no document, or more than one.
+        Without ``names``, all documents are yielded, ordered by uri, then id. ``load_data`` takes the same argument,
+        and returns a list. Raises NotFound if a name matches no document, or more than one.
         """
         for document in whole_documents(self._file, names):
             title_and_uri = {"monograph_title": document.title, "monograph_uri": document.uri}

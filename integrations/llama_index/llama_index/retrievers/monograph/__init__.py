@@ -54,7 +54,7 @@ class FileRetriever(ClosesFile, BaseRetriever):
         Path of a file or address of a shelf: the first question opens it, and ``close`` or the end of a ``with`` block
         closes it. Or an open file, store or shelf, which stays open.
     how:
-        Search mode. Only ``HybridRetriever`` takes it; the other retrievers have one of their own.
+        Search mode. Of the subclasses, only ``HybridRetriever`` has this parameter. The mode of the others is fixed.
     similarity_top_k:
         Maximum number of nodes to return. It can be changed later, as an attribute of the retriever.
     filters:
@@ -63,11 +63,13 @@ class FileRetriever(ClosesFile, BaseRetriever):
         The model that computed the file's vectors. It computes the vector of a query that has none. Not needed if the
         file has an embedder of its own.
     as_of:
-        Search the file as it was at the end of this moment, if it keeps history: see ``Monograph.as_of``.
+        Time in ISO 8601: search the file as it was then. ``2026-03-01`` means the end of this day. None: as it is now.
+        The file must keep history: see ``Monograph.as_of``.
     collection:
         Return only nodes of this collection, in every search mode. Shelves have no collections.
     reranker:
-        Reranker of the first 30 hits, or its spec as a string; None for the reranker that the file was opened with.
+        Reranker of the first 30 hits: an object, or a string that names one, such as ``onnx:FOLDER``. None: the
+        reranker that the file was opened with.
     callback_manager:
         Callback manager of LlamaIndex.
     key:
@@ -153,15 +155,15 @@ class HybridRetriever(FileRetriever):
 class MiniRAGRetriever(FileRetriever):
     """Finds chunks hop by hop along the entity graph (Fan et al., MiniRAG, arXiv 2501.06713).
 
-    By default it runs Monograph's own graph search, ``how="graph"``: it starts at the entities that the question names,
-    follows the graph, and ranks with lexical and dense scores. ``faithful=True`` runs the paper's formulas (Eq. 2 and
-    3) instead.
+    By default the retriever runs Monograph's own graph search, ``how="graph"``. This search starts at the entities that
+    the question names, follows the graph, and ranks with lexical and dense scores. ``faithful=True`` ranks by the
+    paper's formulas (Eq. 2 and 3) instead.
 
-    ``explanation`` of each result names the entities that led to it. The retriever does not use LlamaIndex's property
-    graphs, which keep only one source of each entity.
+    ``explanation`` of each result names the entities on the path to the result. The retriever does not use LlamaIndex's
+    property graphs, because they keep only one source of each entity.
 
-    If the file has no graph, the graph is built here. Raises InputError if the archive is a view of a file without a
-    graph, and ReadOnlyFile if such a file cannot be written.
+    If the file has no graph, the graph is built here. This raises ReadOnlyFile if the file cannot be written, and
+    InputError if ``monograph`` is a view or a snapshot.
 
     Parameters
     ----------
@@ -179,9 +181,10 @@ class MiniRAGRetriever(FileRetriever):
 
 
 class TreeRetriever(FileRetriever):
-    """Finds chunks and the summaries above them in the tree.
+    """Finds the chunks and the summaries that are nearest to the question.
 
-    A summary's node has the chunks under it as its children, and its layer in the metadata as ``monograph_layer``.
+    The node of a summary has the ids of the chunks under the summary as its children. Its metadata key
+    ``monograph_layer`` has the layer of the summary in the tree.
 
     Parameters
     ----------
@@ -198,7 +201,8 @@ class TreeRetriever(FileRetriever):
     Raises
     ------
     InputError
-        If a number is out of range. A query raises it if the file has no tree; ``archive.tree.rebuild()`` builds it.
+        If ``detail`` or ``budget`` is out of range. When a question is asked: if the file has no tree.
+        ``archive.tree.rebuild()`` builds the tree.
     """
 
     def __init__(

@@ -16,12 +16,14 @@ __all__ = ["MonographToolSpec"]
 
 
 class MonographToolSpec(ClosesFile, BaseToolSpec):
-    """Tools to search, read and explore a file; they reply in JSON, with the source of each text.
+    """Tools with which an agent searches, reads and explores a file. Replies are JSON, with the source of each text.
 
-    The tools are ``search``, ``read``, ``outline``, ``entity``, ``paths`` and ``stats``, and with ``notes`` those that
-    write. ``outline`` is offered only if the file has a tree of summaries when the tools are created. A shelf has only
-    the tools that read. The argument ``max_tokens`` of the tools that return texts limits the length of a reply;
-    ``left_out`` in the reply is the number of texts that did not fit.
+    The tools are ``search``, ``read``, ``outline``, ``entity``, ``paths`` and ``stats``. With ``notes=True``, the tools
+    ``add_note``, ``change_note`` and ``forget_note`` are added; for a shelf or a snapshot this raises InputError.
+    ``outline`` is offered only if the file has a tree of summaries when the tools are created.
+
+    The tools that return texts have the argument ``max_tokens``, which limits the length of the reply. ``left_out`` in
+    the reply is the number of texts that did not fit.
 
     A reply that begins with ``error:`` tells the agent how to correct its call. Errors that an agent cannot correct are
     in the log of ``monograph_tools``. After ``close`` every tool replies with an error. The agent's question is passed
@@ -30,11 +32,11 @@ class MonographToolSpec(ClosesFile, BaseToolSpec):
     Parameters
     ----------
     monograph:
-        Path of a file or address of a shelf, which is opened here, and closed by ``close`` or the end of a ``with``
-        block; or an open file, store or shelf, which stays open.
+        Path of a file or address of a shelf: it is opened here, and ``close`` or the end of a ``with`` block closes it.
+        Or an open file, store or shelf, which stays open.
     notes:
-        Whether to offer the tools that write: ``add_note``, and ``change_note`` and ``forget_note``, which work only on
-        notes that ``add_note`` stored.
+        Whether to offer the tools that write notes. ``change_note`` and ``forget_note`` work only on notes that
+        ``add_note`` stored.
     key:
         Key of an encrypted file. Give it only with a path.
     """

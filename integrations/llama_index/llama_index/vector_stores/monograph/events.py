@@ -27,15 +27,18 @@ class SearchEvent(MonographEvent):
     found: int
     """Number of hits."""
     retrievers: list[str]
-    """Names of the retrievers that found hits."""
+    """Names of Monograph's retrievers that found hits, such as ``dense``: see ``monograph.values.Origin``."""
     loads: int
     """Number of clusters that were read."""
     compared: int
     """Number of vectors that were compared."""
     stopped: str
-    """Why the search of the vector index stopped: ``enough``, ``short``, ``all`` or ``exact``.
+    """Why the search of the vector index stopped; empty if no vectors were compared.
 
-    It is empty if no vectors were compared.
+    - ``enough``: the stop condition was met.
+    - ``short``: the widest calibrated stop condition was met; it does not reach the target recall.
+    - ``all``: no cluster was left.
+    - ``exact``: the filter allowed few vectors, and all of them were compared.
     """
 
     @classmethod

@@ -62,7 +62,7 @@ def _as_passage(node: BaseNode) -> Passage:
 
 
 class HitNode(NodeWithScore):
-    """Node that a search found, with its relevance (0 to 1, never rising from hit to hit) as ``score``.
+    """Node that a search found. Its ``score`` is the hit's relevance, 0 to 1, in descending order of the hits.
 
     The node depends on the stored chunk only: its metadata and hash are the same for every query. So
     ``QueryFusionRetriever`` can merge the results of several retrievers.

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 dispatcher = instrument.get_dispatcher(__name__)
 
 PLACE = "query_embedding"
-"""Name of the parameter for the vector of a query, for error messages."""
+"""Parameter that takes the vector of a query. Error messages name it."""
 
 FILE_NAME = "vector_store.mono"
 """Name of the file that ``from_persist_dir`` opens."""
@@ -63,9 +63,9 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
     Parameters
     ----------
     monograph:
-        Path of a file, which is opened here, created if it does not exist, and closed by ``close``; or an open file or
-        store, which stays open. A shelf or its address can be given too, but can only be searched: methods that list,
-        store or delete nodes raise InputError.
+        Path of a file, an open file, or a store over one. A file at a path is opened here, and closed by ``close``; if
+        it does not exist, it is created. An open file or store stays open. A shelf or its address is accepted too, but
+        a shelf can only be searched: methods that list, store or delete nodes raise InputError.
     embed_model:
         Model that computes the vectors of nodes and queries that have no vector. Give it only with a path. If it is
         None, the file's own embedder is used. If the first nodes of a new file have vectors, every later node must have
@@ -76,7 +76,8 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
     key:
         Key of an encrypted file. Give it only with a path. It is never persisted.
     vector_index:
-        Design of a new file's vector index, ``codes`` (the default) or ``graph``; only with a path.
+        Design of a new file's vector index, ``codes`` (the default) or ``graph`` (the index of the MobileRAG paper):
+        see docs/explanation/vector-index.md. Give it only with a path.
 
     Raises
     ------
@@ -132,7 +133,10 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
         collection: str | None = None,
         key: str | None = None,
     ) -> EcoVectorStore:
-        """Open the ``vector_store.mono`` of a persisted storage context. Raises MissingStore if there is none."""
+        """Open the file ``vector_store.mono`` in the folder ``persist_dir`` of a persisted storage context.
+
+        Raises MissingStore if the file does not exist.
+        """
         return cls._existing(Path(persist_dir) / FILE_NAME, embed_model, collection=collection, key=key)
 
     @classmethod
@@ -157,8 +161,9 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
         key: str | None = None,
         **kwargs: Any,
     ) -> EcoVectorStore:
-        """Open the file of a store that ``to_dict`` serialized, which leaves out the model and the key.
+        """Open the file of a store that ``to_dict`` serialized.
 
+        ``data`` is the result of ``to_dict``. It contains neither the embedding model nor the key, so give these again.
         Raises MissingStore if the file does not exist.
         """
         tools.refuse_unknown("EcoVectorStore.from_dict", kwargs, ("embed_model", "key"))
@@ -184,8 +189,9 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
     def add(self, nodes: Sequence[BaseNode], **add_kwargs: Any) -> list[str]:
         """Store nodes and return their ids, in order; a node replaces the stored node with the same id.
 
-        Raises InvalidDocument if a vector has another dimension than the file's, if a vector is missing and no model
-        can compute it, or if metadata are not JSON. Then nothing of the same batch of 1,024 documents is stored.
+        Raises InvalidDocument if a vector does not have the dimension of the file's vectors, if a vector is missing and
+        no model can compute it, or if metadata are not JSON. Nodes are stored in batches of at most 1,024 source
+        documents. After the error, no node of the failed batch is stored.
         """
         if nodes:
             tools.warn_of_problems(tools.to_write(self.monograph).put(as_documents(nodes)))
@@ -193,7 +199,10 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
 
     @dispatcher.span
     def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
-        """Delete all nodes of a document, also from the inverted index, graph and tree; do nothing if it has none."""
+        """Delete all nodes of a source document, also from the inverted index, the graph and the tree.
+
+        If the document has no nodes, nothing is deleted.
+        """
         tools.refuse_unknown("EcoVectorStore.delete", delete_kwargs)
         tools.warn_of_problems(tools.to_write(self.monograph).remove_chunks(where={"$document": ref_doc_id}))
 
@@ -201,9 +210,10 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
     def delete_nodes(
         self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **delete_kwargs: Any
     ) -> None:
-        """Delete nodes by id, by a filter, or by both: then nodes that have one of the ids and match the filter.
+        """Delete the nodes that have one of the ids and match the filter. Without ids, the filter alone decides.
 
-        If neither is given, or the list of ids is empty, nothing is deleted. To delete everything, use ``clear``.
+        Without a filter, the ids alone decide. If neither is given, or the list of ids is empty, nothing is deleted. To
+        delete everything, use ``clear``.
         """
         tools.refuse_unknown("EcoVectorStore.delete_nodes", delete_kwargs)
         where = as_where(filters)
@@ -212,9 +222,11 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
 
     @dispatcher.span
     def get_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
-        """Return nodes by id, in the order of the ids, or by a filter; all nodes if neither is given.
+        """Return the nodes that have one of the ids and match the filter; without ids and filter, all nodes.
 
-        Each node has its embedding, normalized to unit length: ``[2.0, 1.0]`` is stored as ``[0.894, 0.447]``.
+        The nodes are in the order of the ids, and unknown ids are skipped. Without ids, the nodes are in order of their
+        documents, then in reading order. Each node has its embedding, normalized to unit length: ``[2.0, 1.0]`` is
+        stored as ``[0.894, 0.447]``.
         """
         chunks = self.monograph.fetch(node_ids, where=as_where(filters), vectors=True)
         nodes = [as_node(chunk) for chunk in chunks]
@@ -232,32 +244,37 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
     def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
         """Return the best nodes for a query, with their scores and ids.
 
-        Scores are from 0 to 1 and never None. In the modes ``default`` and ``mmr`` they are cosines (0 for a negative
-        cosine), in the others they are relative to the best hit. Each query sends a ``SearchEvent``.
+        Scores are from 0 to 1 and never None. In the modes ``default`` and ``mmr``, a score is a cosine (0 for a
+        negative cosine). In the other modes, a score is relative to the score of the best hit. Each query sends a
+        ``SearchEvent`` to LlamaIndex's dispatcher.
 
         These fields of the query are used:
 
         - ``mode``: ``default`` (nearest vectors), ``mmr``, ``text_search`` and ``sparse`` (both BM25), or ``hybrid``
-        - ``query_embedding``: if it is None, the file's own embedder computes it from ``query_str``. In the mode
-          ``default``, a query with filters and without a vector, or with a zero vector, returns the nodes that match
-          the filters, with scores of 0.
-        - ``similarity_top_k``, ``sparse_top_k``, ``hybrid_top_k``: maximum number of nodes
+        - ``query_embedding``: vector of the query. If it is None, the file's own embedder computes the vector from
+          ``query_str``. In the mode ``default``, a query with filters needs no vector. If its vector is zero, or is
+          missing and cannot be computed, the result is the nodes that match the filters, with scores of 0.
+        - ``similarity_top_k``: maximum number of nodes. In the modes ``text_search`` and ``sparse``, ``sparse_top_k``
+          takes precedence; in the mode ``hybrid``, ``hybrid_top_k`` does. If a query in the mode ``hybrid`` has a
+          ``sparse_top_k``, its candidates are the best ``sparse_top_k`` nodes by words and the nearest
+          ``similarity_top_k`` nodes.
         - ``alpha``: in the mode ``hybrid``, weight of the vectors from 0 (words only) to 1 (vectors only)
         - ``mmr_threshold``: in the mode ``mmr``, 1 ranks by relevance only, 0 by diversity only; default 0.5
         - ``filters``: all operators, nested with AND, OR and NOT
         - ``node_ids``, ``doc_ids``: only nodes with these ids, or of these documents. An empty ``doc_ids`` matches
           nothing. An empty ``node_ids`` is ignored, because LlamaIndex's retrievers pass it in every query.
 
-        ``kwargs`` (``vector_store_kwargs`` of a retriever) are ``mmr_threshold``, and ``mmr_prefetch_k`` (number of
-        candidates) or ``mmr_prefetch_factor`` (candidates for each requested node; default 4).
+        ``kwargs`` are for the mode ``mmr``. A retriever passes them as ``vector_store_kwargs``. ``mmr_threshold`` takes
+        precedence over the field of the same name. The number of candidates is ``mmr_prefetch_k``, or
+        ``mmr_prefetch_factor`` (default 4) times the number of requested nodes.
 
         Raises
         ------
         ContradictoryArguments
-            If ``mmr_prefetch_k`` and ``mmr_prefetch_factor`` are both given. It is a ValueError.
+            If ``mmr_prefetch_k`` and ``mmr_prefetch_factor`` are both given. This error is also a ValueError.
         InputError
-            If the mode is not supported, a number is out of range, the vector's dimension is not the file's, or the
-            mode needs a text or a vector that the query lacks.
+            If the mode is not supported, if a number is out of range, if the vector does not have the dimension of the
+            file's vectors, or if the mode needs a text or a vector that the query lacks.
         InvalidFilter
             If a filter cannot be understood.
         """

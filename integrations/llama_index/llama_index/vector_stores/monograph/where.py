@@ -15,17 +15,18 @@ _TEXT_OPERATORS = (FilterOperator.TEXT_MATCH, FilterOperator.TEXT_MATCH_INSENSIT
 
 
 class NoTextToMatch(InvalidFilter, TypeError):
-    """A text operator of a filter has a value that is not a string."""
+    """Raised if a filter compares texts, but its value is not a string."""
 
 
 def as_where(
     filters: MetadataFilters | None, nodes: Sequence[str] | None = None, documents: Sequence[str] | None = None
 ) -> dict[str, Any]:
-    """Convert LlamaIndex's metadata filters and allowed ids to a ``where`` filter; empty if there is no condition.
+    """Convert LlamaIndex's metadata filters and lists of allowed ids to one ``where`` filter of Monograph.
 
-    ``nodes`` are the ids of allowed nodes, and ``documents`` the ids of allowed source documents. An empty list of
-    documents matches nothing. An empty list of nodes restricts nothing, because LlamaIndex's retrievers pass an empty
-    list to mean all nodes. Raises InvalidFilter if a filter cannot be understood: no filter is ignored.
+    Without any condition, the result is an empty dict. ``nodes`` are the ids of allowed nodes, and ``documents`` the
+    ids of allowed source documents. An empty list of documents matches nothing. An empty list of nodes restricts
+    nothing, because LlamaIndex's retrievers pass an empty list to mean all nodes. Raises InvalidFilter if a filter
+    cannot be understood: no filter is ignored.
     """
     if filters is not None and not isinstance(filters, MetadataFilters):
         raise InvalidFilter(

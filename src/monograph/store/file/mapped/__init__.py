@@ -1,1 +1,1 @@
-"""Files that other programs cut off while they are mapped into memory: an error instead of SIGBUS."""
+"""Guard for mapped files that another program truncates: an error of Monograph instead of SIGBUS (Linux only)."""

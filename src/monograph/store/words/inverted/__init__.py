@@ -1,1 +1,1 @@
-"""The pages of SQLite's inverted index read in C++, and BM25 over them."""
+"""C++ code that reads the pages of SQLite's inverted index (FTS5), and ranks chunks by BM25."""
