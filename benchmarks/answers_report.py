@@ -15,7 +15,7 @@ SHOWN_THRESHOLDS = (LEAST_FOR_A_MODEL, LEAST, 0.3, 0.5)
 """Thresholds that the page shows."""
 
 LEADS = """\
-An answer without a language model begins with one sentence, the one most likely to answer the question (`answer.best`).
+An answer without a language model begins with the sentence most likely to answer the question (`answer.best`).
 The columns show the share of questions whose expected answer is in a given text; more is better:
 
 - *in the sentence*: the text is this first sentence.
@@ -24,31 +24,31 @@ The columns show the share of questions whose expected answer is in a given text
 - *in the picked text*: the text is the name, date or number that Monograph picks from the sentence
   (`answer.best.within`). Only questions with such a text count; their number is in parentheses.
 
-*Mean confidence* is the mean of `answer.best.confidence`. It differs less between sets than the share of answers in the
-sentence does. So compare confidences only within one file. A confidence is not the probability that the answer
-is right.
+*Mean confidence* is the mean of `answer.best.confidence`. Compare confidences only within one file: between sets, they
+differ less than the share of answers in the sentence. A confidence is not the probability that the answer is right.
 
-The weights were chosen on the other three sets and on a training half of SQuAD; the other half is held out. One sentence
-rarely answers the questions of MuSiQue, which need several steps, or of NQ, which are about long pages."""
+The weights that rank sentences were chosen on all rows but the held-out half of SQuAD. One sentence rarely answers the
+questions of MuSiQue, which need several steps, or of NQ, which are about long pages."""
 SILENCE = """\
 Monograph declines to answer a question ("I don't know") if `answer.confidence` is below a threshold. Three kinds of
 questions are asked:
 
 - *Answerable questions* have their answer in the file. To decline one is a mistake.
-- *Null questions* are labelled by the set itself as unanswerable. Monograph should decline them.
-- *Questions with hidden evidence* are the answerable questions again, with a filter that hides their evidence
-  documents (in MuSiQue and HotpotQA, one of them). Similar documents remain. Monograph should decline these questions.
+- *Null questions* are labelled by the set itself as unanswerable; only two sets have some.
+- *Questions with hidden evidence* are the answerable questions again, with a filter that hides their evidence documents
+  (in MuSiQue and HotpotQA, one document a question). Similar documents remain.
 
-For each set, the weights and the threshold are chosen on the other sets. With this threshold, 5 % of the answerable
-questions of those other sets are declined by mistake. MultiHop-RAG is never used for this choice, because each of its
-questions names many things."""
+Monograph should decline null questions and questions with hidden evidence.
+
+For each set, the weights of the confidence and the threshold are chosen on the other sets. The threshold declines 5 %
+of those sets' answerable questions by mistake. MultiHop-RAG is never one of those sets: unlike others, its questions
+name many things each."""
 RELIABILITY = """\
-Is `answer.confidence` calibrated? If it is, the mean confidence of a group equals the share of answerable questions in
-the group. The table groups the questions of all three kinds by confidence, without MultiHop-RAG. The weights
-for each set were chosen on the other sets. Each set counts the same, and so do its answerable and unanswerable
-questions."""
+Is `answer.confidence` calibrated? If so, the mean confidence of a group equals the share of answerable questions in the
+group. The table groups the questions of all three kinds by confidence, with the weights of the table above, without
+MultiHop-RAG. All sets count the same; in each set, so do answerable and unanswerable questions."""
 CURVE = """\
-The last tables show which questions are declined at other thresholds, with Monograph's default weights. The default
+The last tables show how many questions are declined at other thresholds, with Monograph's default weights. The default
 threshold is {least} without a language model and {model} with one."""
 CURVES = {
     "answerable": "Share of answerable questions that are declined by mistake, in percent; less is better:",

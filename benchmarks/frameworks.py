@@ -346,10 +346,10 @@ def page(found: dict[str, Any], repeats: int) -> str:
         "| --- " + "| ---: " * (len(HEADINGS) - 1) + "|",
         *("| " + " | ".join(cells(row)) + " |" for row in listed),
         "",
-        "- `add`: Monograph also indexes the words of the nodes, and has written each batch to disk when the call returns. The",
-        "  stores that work in memory write to disk once, at the end, and this time is not counted.",
-        "- `delete a document`: LlamaIndex's FAISS store cannot delete by document, and the delete of its LanceDB store fails.",
-        "- `reopen and ask` is the time to open the store and answer one query, without the imports.",
+        "- `add`: Monograph also indexes the words of the nodes, and writes each batch to disk before the call returns. The",
+        "  stores in memory (simple, faiss, memory) write to disk once, after the measured time.",
+        "- `delete a document`: the FAISS store of LlamaIndex cannot delete by document, and deletion fails in its LanceDB store.",
+        "- `reopen and ask` is the time to open the store and answer one query, after all imports.",
         "",
     ]
     return "\n".join(lines)

@@ -25,22 +25,21 @@ ABOVE_HYBRID = {"multihop-rag": (5.0, 10.0), "squad": (0.0, None), "popqa-rebuil
 """Floor and goal of the other sets, in percentage points above hybrid."""
 
 MORE = (
-    " The file also has recall@10, all@5, reciprocal rank and latency of each mode, and MiniRAG's formulas with other"
-    " parameters."
+    " The JSON file also has recall@10, all@5 (all evidence found), reciprocal rank and latency of each mode, and"
+    " MiniRAG's formulas with other parameters."
 )
 RECALL = """\
 The table shows recall@5 in percent: the share of a question's evidence documents among the first five documents; more
 is better. All modes use static word vectors and names found by patterns, and no language model.
 
-- *graph* is mode `auto`, the default of a file with a graph.
+- *graph* is mode `auto`, the default.
 - *faithful* follows MiniRAG's formulas (`faithful=True`).
-- *floor* and *goal* are the recall that *graph* must reach and should reach. Both were set before the measurement. For
-  MultiHop-RAG, SQuAD and PopQA they depend on *hybrid*."""
+- *floor* is the recall that *graph* must reach, *goal* the recall that it should reach. Both were set before the
+  measurement: for MultiHop-RAG, SQuAD and PopQA as points above *hybrid*."""
 RECALL_NOTES = """\
-Of each of the first five sets, half of the questions are asked (the dev half). The graph's weights were chosen on the
-dev halves, which raises these figures a little ([by how much](weights.md)). The evidence of PopQA is
-guessed, and MultiHop-RAG is rebuilt from parts. Use the figures of these two sets only to compare versions of
-Monograph.
+In the first five sets, only the dev half of the questions is asked. The weights of the graph search were chosen on
+the dev halves, which raises these figures a little ([by how much](weights.md)). The evidence of PopQA is
+guessed, and half of MultiHop-RAG's articles are excerpts. Use these two sets only to compare versions of Monograph.
 
 Other systems report recall@5 on similar corpora. For HotpotQA / 2WikiMultiHopQA / MuSiQue, HippoRAG 2 reaches 96.3 /
 90.4 / 74.7, with an embedder of 7 billion parameters and a language model of 70 billion. ColBERTv2 reaches 79.3 / 68.2
@@ -48,14 +47,15 @@ Other systems report recall@5 on similar corpora. For HotpotQA / 2WikiMultiHopQA
 LANGUAGES = """\
 Recall@5 in percent; more is better. The static word vectors are of English words, and names are found by patterns.
 
-- *XQuAD* has the same 240 paragraphs of Wikipedia and the same 397 questions in four languages. All titles are
+- *XQuAD* has the same 240 paragraphs of Wikipedia and 397 questions in four languages. All titles are
   English.
 - *Two hops* is synthetic, because no such questions were available in Chinese or German. Each language has 60 pages
   without titles and 60 questions that each need two pages. The patterns that find names were improved on this set, so
   its figures do not predict the recall on other texts."""
 LANGUAGE_MODES = ("lexical", "dense", "hybrid", "auto")
 ABLATIONS = """\
-Each row shows the recall@5 of mode `graph` in percent, if one part is switched off; more is better. {usual}
+The table shows the recall@5 of mode `graph` in percent; more is better. All rows but *default* switch one part
+off. {usual}
 
 - *no definition links*: a definition link leads from a name in a chunk to a document about this name.
 - *no mention links*: a mention link leads from a name in a chunk to another chunk that mentions the same name.
@@ -78,33 +78,34 @@ ABLATED_SETS = ("hotpotqa", "2wikimultihopqa", "musique", "lihuaworld", "multiho
 """Columns of the table; its rows are ``ABLATED``. On the other sets, nearly all questions need one hop."""
 CONTEXTUAL = """\
 Recall@5 in percent, with all-MiniLM-L6-v2 (int8, ONNX) instead of static word vectors; more is better. Mode
-*graph* embeds the question alone, and then again together with each of the most probable chunks. *graph, one step*
-omits the second step. *auto* is the default mode."""
+*graph* embeds the question alone, and then together with each of the 3 most probable chunks. *graph, one step* omits
+the second step. *auto* is the default mode."""
 CONTEXTUAL_SETS = (*ABLATED_SETS, "musique, no titles")
 BUILD = """\
 The passages come from HotpotQA, 2WikiMultiHopQA, MuSiQue and PopQA. After {distinct:,} passages they repeat, each with a
-serial number added. Times are medians.
+serial number added. Times are medians of 3 builds (50,000 passages: one build).
 
 - *add s*: seconds of `add()`.
-- *graph s*: seconds that `add()` takes longer than with an extractor that finds no names. The graph also uses titles and
-  words; this time is not in it.
+- *graph s*: seconds that `add()` takes longer than with an extractor that finds no names. The graph also uses titles
+  and words; *graph s* excludes this time.
 - *graph adds*: share by which the graph's tables and the stored extractions make the file larger."""
 QUERY = """\
 Milliseconds of a search for 5 hits; less is better. {questions} questions of the four sets above are asked one at a
-time, for the second time. The larger file repeats its passages, so a name occurs in more passages than in real texts."""
+time, twice; the second time counts. The larger file repeats its passages, so a name occurs in more passages than in real
+texts."""
 EDIT = """\
 Time of one change with its commit, in a file of {documents:,} documents, over {edits} changes of each kind; less is
 better. Each change updates the full-text index, the vectors and the graph."""
 MODEL = """\
 Each cell has the number of completions that a system requests from a language model, and the tokens that the model
-reads and writes for them; fewer is better. {documents} chats of LiHuaWorld are added first. Then one more chat is added,
-and added again without a change. Then a sentence is appended to another chat (*edit one*), and a third chat is deleted.
-All systems run with their defaults, on the same scripted server, which returns capitalised phrases as names."""
+reads and writes; fewer is better. {documents} chats of LiHuaWorld are added first. Then one more chat is added, and the
+same chat again. Then a sentence is appended to another chat (*edit one*), and a third chat is deleted.
+All systems run with their defaults. The language model is a script that returns capitalised phrases as names."""
 MINIRAG = """\
-LightRAG and MiniRAG ask the model a second time about every chunk, for names that it missed. Both split texts with a
-simple tokenizer here, because their own must be downloaded. Monograph cuts texts into smaller chunks, so it has more
-chunks to ask about. MiniRAG 0.0.2 from PyPI cannot be imported and lacks its storage modules; both were repaired.
-MiniRAG cannot delete a document: an edit adds the new text and keeps the old one."""
+LightRAG and MiniRAG ask the model a second time about every chunk, for names that it missed. Both use a simple
+tokenizer here, because their own must be downloaded. Monograph has smaller chunks, so it asks about more chunks.
+MiniRAG 0.0.2 from PyPI cannot be imported and lacks its storage modules; the benchmark repairs both. MiniRAG cannot
+delete a document: an edit adds the new text and keeps the old one."""
 
 
 def write(results: Results, folder: Path) -> list[Path]:
@@ -177,7 +178,7 @@ def languages(found: Results) -> list[str]:
 
 def ablations(found: Results) -> list[str]:
     rows = [[row, *(percent(found["rows"][row].get(name)) for name in ABLATED_SETS)] for row in ABLATED]
-    usual = f"By default there are {found['hops']} hops, each from the {found['starts']} most probable chunks."
+    usual = f"By default, {found['hops']} hops follow links, each hop from the {found['starts']} most probable chunks."
     return [ABLATIONS.format(usual=usual), table(["recall@5", *ABLATED_SETS], rows)]
 
 
@@ -191,7 +192,7 @@ def contextual(found: Results) -> list[str]:
     last, one = list(found.items())[-1]
     took = (
         f"On *{last}*, the median search takes {one['graph, one step']['p50']:.1f} ms with one step and "
-        f"{one['graph']['p50']:.1f} ms with two steps, because the second step computes three more embeddings."
+        f"{one['graph']['p50']:.1f} ms with two steps: the second step computes 3 more embeddings."
     )
     return [CONTEXTUAL, table(["set", *ways], rows), took]
 

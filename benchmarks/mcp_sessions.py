@@ -333,7 +333,7 @@ def of_start(found: Results) -> list[str]:
     cells = [[what, *(form.format(one[name]) for one in measured.values())] for what, name, form in rows]
     return [
         f"Figures are medians of {REPEATS} starts; less is better. Other programs caused a load average of "
-        f"{found['load']:.1f}. Most of Monograph's start is the import of `mcp`, the protocol's own Python package: "
+        f"{found['load']:.1f}. Most of Monograph's start is the import of `mcp`, the MCP project's Python package: "
         f"{found['imports']['mcp']:.2f} s of processor time and {found['mcp']['pss']:.0f} MB (PSS).",
         table(["measure", *measured], cells),
     ]
@@ -389,8 +389,8 @@ SECTIONS: dict[str, tuple[Callable[[argparse.Namespace], Results], str, Callable
 BESIDE = f"""
 
 The file has {COUNT:,} passages. Monograph is compared with `{RIVAL}`, the memory server of the
-protocol's own project, on Node.js. That server scans its file for the exact words; it has no vectors and no ranking.
-*PSS* divides memory that several processes share among them."""
+MCP project, on Node.js. That server scans its file for the exact words; it has no vectors and no ranking.
+*PSS* is a process's memory; a page that n processes share counts 1/n."""
 
 
 def main() -> None:

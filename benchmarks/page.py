@@ -37,7 +37,7 @@ def write_page(
     machines = list(dict.fromkeys(one["machine"] for one in results.values()))
     measured_on = f"Machine: {'; '.join(machines)}."
     if len(machines) > 1:
-        measured_on = f"Machines: {'; '.join(machines)}. Each section was measured on one of these machines; the file of figures names it."
+        measured_on = f"Machines: {'; '.join(machines)}. The JSON file names the machine of each section."
     seconds = sum(one["seconds"] for one in results.values())
     parts = [
         f"# {title}",

@@ -352,8 +352,8 @@ SECTIONS: dict[str, tuple[Callable[[argparse.Namespace], list[Row]], str, str, M
     "memory": (
         server_memory,
         "Memory of the server",
-        "The file has 100,000 passages. *RSS* includes mapped pages of the file, which the system reclaims when "
-        "needed. It counts them once for each thread of the server. *Anonymous* memory is private.",
+        "The file has 100,000 passages. *RSS* includes the mapped pages of the file, once for each thread of the "
+        "server. The system reclaims these pages when needed. *Anonymous* memory is private.",
         crossed("RSS", "anonymous"),
     ),
 }

@@ -38,17 +38,17 @@ FIGURES = PAGE.with_suffix(".json")
 WORDS = 300
 TEXTS = (
     "A text is a file of 300 words of real prose. *End to end* means that Monograph reads and embeds the files, finds "
-    "names by patterns, and stores everything in one file. *Watch* is `archive.files.watch`, which stores changes of a "
+    "names by patterns, and stores all in one file. *Watch* is `archive.files.watch`, which stores changes of a "
     "folder as they happen."
 )
 EXPECTED = (
-    "The table shows how many of the expected strings of a file each reader finds, and Monograph's seconds, the faster "
-    "of two tries. Monograph recognises text in images. The other readers run with their defaults, without text "
+    "The table shows how many of a file's expected strings each reader finds, and Monograph's time (the second of "
+    "two tries). Monograph recognises text in images. The other readers run with their defaults, without text "
     "recognition. SimpleDirectoryReader is part of LlamaIndex."
 )
 HEADINGS = (
     "Recall@5 in percent, with static word vectors; more is better. *Title alone* embeds each chunk with the title of "
-    "its document. *With headings* also adds the headings above the chunk. The texts are from SQuAD."
+    "its document. *With headings* adds the chunk's section headings. The texts are from SQuAD."
 )
 
 
@@ -281,7 +281,7 @@ def of_samples(found: dict[str, Any]) -> list[str]:
         *lines,
         line([f"all {len(samples)} files", asked, held, "", *sums]),
         "",
-        f"In the {len(samples) - len(lines)} files that the table omits, every reader finds every string. No other "
+        f"In the other {len(samples) - len(lines)} files, every reader finds every string. No other "
         f"reader takes more than {slowest:.2f} s for a file of the table.",
     ]
 
@@ -302,13 +302,13 @@ def page(found: dict[str, Any]) -> str:
     scan = next((row[3] for row in found["samples"] if row[0] == "pdf-scan-no-text-layer.pdf"), 0.0)
     rows = [
         ("end to end, texts a second", f"{speed['documents a second']:,.0f}", "1,000"),
-        ("the same: RAGdb", rival, ""),
+        ("end to end, texts a second: RAGdb", rival, ""),
         ("end to end, peak memory, MB", f"{speed['memory in MB']:,.0f}", ""),
         *((f"reading only, texts a second: {name}", f"{rate:,.0f}", "") for name, rate in found["read_only"].items()),
         ("PDF with a text layer, pages a second", f"{found['pdf']:,.0f}", "100"),
         ("OCR, seconds a scanned page", f"{scan / 3:.1f}", ""),
         (f"sync of {many['files']:,} unchanged files, seconds", f"{many['nothing']:.2f}", "3"),
-        ("one file changed, additional seconds", f"{max(0.0, many['one'] - many['nothing']):.2f}", "0.2"),
+        ("sync with one file changed, additional seconds", f"{max(0.0, many['one'] - many['nothing']):.2f}", "0.2"),
         ("watch, seconds until a change is stored", f"{found['reaction']:.2f}", "1"),
     ]
     head = (

@@ -41,20 +41,20 @@ PACKINGS = {
 """Methods of packing a context that the page shows: their names in the results, and on the page."""
 
 CURVES = """\
-Each method reduces the gold passages of a question: its evidence documents, or, for LiHuaWorld and NQ, the chunks of
+Each method reduces the gold passages of a question: the evidence documents, or, for LiHuaWorld and NQ, the chunks of
 these documents that contain an answer. Embeddings are static word vectors.
 
 - *Cut* is the share of the passages' tokens that the reduction removes.
-- *Kept* is the share of questions whose answer is still complete within one span after the reduction; more is better.
-- *Monograph's default* is its reduction with `cut=0.42`. On most sets, it removes less than 42 %.
-- *The paper's windows* is the method of MobileRAG (SCR). A window is three sentences, and overlaps the next window by
-  two. The best window of a passage is kept, with one more sentence on each side.
-- *Kept at … cut* is what Monograph keeps at a cut, interpolated between the measured settings of `cut`. A dash means
-  that no setting removes so many tokens. The last column uses the cut of the paper's windows."""
+- *Kept* is the share of questions with a whole answer in one run of kept sentences; more is better.
+- *Monograph's default* is `cut=0.42`, which aims at 42 % on SQuAD and removes less on most other sets.
+- *The paper's windows* is the method of MobileRAG (SCR). A window has three sentences, and two of them are also in the
+  next window. The window nearest to the question is kept, and one sentence on each side.
+- *Kept at … cut* is Monograph's *kept* if it removes this share of tokens, interpolated between the measured settings.
+  A dash means that no setting removes so many tokens. The last column uses the cut of the paper's windows."""
 PICTURE = """\
-In the picture, *ours* is Monograph's reduction, and a star is its goal. *prototype* is a simpler method: it scores a
-sentence by its cosine to the question and by the question's words in it, and keeps the sentences with scores near the
-best one. On nq-sample, it keeps more answers than Monograph at small cuts."""
+In the picture, *ours* is Monograph's reduction, and a star is Monograph's goal. *prototype* is a simpler method. It
+scores sentences by cosine and by shared words with the question, and keeps the sentences with scores near the best. On
+nq-sample, the prototype keeps more answers than Monograph at small cuts."""
 EMBEDDERS = """\
 Are the paper's windows better with another embedder? The paper uses GTE-small. The table has windows that are chosen
 with static word vectors, windows that are chosen with all-MiniLM-L6-v2 (int8, ONNX), and Monograph's default, on at
@@ -71,12 +71,12 @@ BUDGETED = """\
 The table shows the percent of questions whose answer is in a context of at most 250 or 1,000 tokens; more is
 better. At most 100 questions per set are asked. All methods but the last use the same ten hits:
 
-- *Monograph* is its context, with the default `cut=0.42`. It can end before the budget is spent. With
-  `cut=0`, sentences are removed only if the budget has no room.
+- *Monograph*: its context, with the default `cut=0.42`. Weak sentences are removed even if the budget has room. With
+  `cut=0`, sentences are removed only if the budget is full.
 - *truncated*: the hits in the order of the search until the budget is spent. The last hit is cut after a sentence.
 - *the paper's windows*: the best window of each hit, best first, until the budget is spent.
-- *smaller chunks*: the method *truncated*, on a file whose chunks are smaller by the factor 0.6. The search returns
-  more hits accordingly. A dash means that this was not measured."""
+- *smaller chunks*: *truncated*, on a file with chunks of 0.6 times the default size, and with 17 hits instead of ten.
+  A dash means that this was not measured."""
 
 
 def write(results: Results, folder: Path) -> list[Path]:
@@ -121,9 +121,9 @@ def curves(found: Results) -> list[str]:
     if "squad" in found:
         training, held_out = (percent(at_cut(found["squad"]["halves"][half], 0.42)) for half in HALVES)
         made.append(
-            "Monograph's weights were chosen on a training half of SQuAD and on the dev halves of four other sets. At "
-            f"a cut of 42 %, Monograph keeps {training} % of the answers on the training half, and {held_out} % on the "
-            "held-out half."
+            "The weights of the sentence scores were chosen on a training half of SQuAD and on the dev halves of four "
+            f"other sets. At a cut of 42 %, Monograph keeps {training} % of the answers on the training half, and "
+            f"{held_out} % on the held-out half."
         )
     tokens = ", and ".join(
         f"from {_usual(found[name])['before']:.0f} to {_usual(found[name])['after']:.0f} on {name} (the paper's "
@@ -189,10 +189,10 @@ def budgets(found: Results) -> list[str]:
 
 def speed(found: Results) -> list[str]:
     return [
-        f"Reducing ten documents of 300 words takes {found['words new']:.1f} ms if the process has not seen most of "
-        "their words before. If it has seen the words, it takes "
-        f"{found['words known']:.1f} ms, of which {found['processor']:.1f} ms are processor time. The goal is 5 ms. "
-        "These are medians over groups of ten documents; with known words, the best of five runs of a group counts."
+        f"Reducing ten documents of 300 words takes {found['words new']:.1f} ms if most words are new to the process. "
+        f"With known words, it takes {found['words known']:.1f} ms, of which {found['processor']:.1f} ms are processor "
+        "time. The goal is 5 ms. Both are medians over groups of ten documents. With known words, the "
+        "fastest of five runs of a group counts."
     ]
 
 

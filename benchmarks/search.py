@@ -39,10 +39,9 @@ K = 10
 BUDGET = 1_000
 METHOD = """
 
-For each mode, the file is opened and 120 new questions of three sets are asked for 10 hits, after as many others.
-*MiniRAG's formulas* is `Graph(faithful=True)`. *First question* is the time to open the
-file and answer the first question of a process, while no page of the file is cached. It includes imports of modules.
-Less is better."""
+For each mode, the file is opened and warmed up by 120 questions. Then 120 other questions of three sets are timed, for
+10 hits each. *MiniRAG's formulas* is `Graph(faithful=True)`. *First question* is the time to open the file and answer a
+process's first question, with imports, and with no page of the file cached. Less is better."""
 WAYS: dict[str, Callable[[Monograph, str], object]] = {
     "lexical": lambda archive, text: archive.search(text, K, "lexical"),
     "dense": lambda archive, text: archive.search(text, K, "dense"),

@@ -243,12 +243,11 @@ def told_work(found: Results) -> list[str]:
         "If each shard has its own processor core, a question takes about *coordinator* + *longest* + *rounds* x the "
         "overhead of a round.",
         table(["files", "mode", "rounds", "kB", "coordinator, ms", "longest, ms"], rows),
-        f"Of {found['questions']} searches in each mode, "
-        f"{same['lexical']} lexical, {same['hybrid']} hybrid and {same['graph']} graph searches find the same {K} hits "
-        f"in the same order in {SHARDS[-1]} shards as in one file. Hybrid and graph hits can differ, because each "
-        "shard searches its own clusters of vectors.",
-        "Publishing merges the names of all shards into entities. *Again* replaces one document, which rebuilds its "
-        "shard, and publishes. Times are CPU seconds; less is better.",
+        f"Of {found['questions']} questions, these find the same {K} hits in the same order in {SHARDS[-1]} shards as "
+        f"in one file: {same['lexical']} lexical, {same['hybrid']} hybrid, {same['graph']} graph. Hybrid and graph "
+        "hits can differ, because each shard searches its own clusters of vectors.",
+        "*Publish* merges the names of all shards into entities. *Again* replaces one document: its shard is rebuilt, "
+        "and the shelf published. Times are CPU seconds; less is better.",
         table(["files", "write, s", "publish, s", "again, s", "MB"], costs),
     ]
 
@@ -317,13 +316,12 @@ def told_model(found: Results) -> list[str]:
         "The model makes these assumptions:\n\n"
         f"- The coordinator's time grows linearly with the number of shards, as it does from {SHARDS[0]} to "
         f"{SHARDS[-1]} shards.\n"
-        f"- A round takes {found['a_round']:.0f} ms: that of Ray with one shard, plus the measured increase for each "
-        "further shard.\n"
-        "- Each shard needs as much time as [one file of a million passages](search.md), and waits only for its own "
-        "processor.\n"
+        f"- A round takes {found['a_round']:.0f} ms: a round of Ray with one shard, plus the measured increase for "
+        "each further shard.\n"
+        "- Each shard needs as much time as [one file of a million passages](search.md), and has its own processor.\n"
         f"- The network takes no time. At a gigabit a second, the replies would add up to {network:.0f} ms.\n\n"
-        "The first limit of this design is the catalogue. It would have about 100 million names and take 20 GB on the "
-        "coordinator's disk.",
+        "The first limit of this design is the catalogue of names. It would have about 100 million names and take "
+        "20 GB on the coordinator's disk.",
     ]
 
 

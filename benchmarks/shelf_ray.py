@@ -201,8 +201,8 @@ def told_ray(found: Results) -> list[str]:
         f"with threads and {calls[f'Ray, {shards}']:.2f} ms with Ray. The table shows the median time of a question.",
         table(["mode", "threads, ms", "Ray, ms"], waits),
         "One process, or one machine with all its processes, is killed. The table shows the seconds until the next "
-        "right answer. With two replicas of each shard, the other replica answers. Without replicas, the answer waits "
-        "until Ray notices the death.",
+        "right answer. With two replicas of each shard, the other replica answers. Without replicas, Ray must notice "
+        "the death and restart the process.",
         table(["what died", "no replica, s", "two replicas, s"], deaths),
     ]
 

@@ -20,22 +20,23 @@ FEW_QUESTIONS = 10
 """Groups of fewer questions are not shown."""
 
 GROWTH = """\
-A file starts with half of the documents, and grows in ten steps of 5 %. Each document is one chunk: a part of a long
-text, or a short passage. A second file gets the same documents, and its tree is rebuilt from nothing at every step.
-Less is better in all columns except *chunks*.
+A file starts with half of the documents, and grows in ten steps of 5 %. A document is a short passage, or a part of a
+long text, and has about one chunk. A second file gets the same documents, and its tree is rebuilt from nothing at every
+step. Less is better in all columns except *chunks*.
 
-- *summaries* and *tokens* are the summaries that a step makes, and the tokens that the summarizer reads for them. The
-  summarizer is extractive, so these tokens cost nothing; a language model would charge for them.
+- *summaries* is the number of summaries that a step makes.
+- *tokens* is the number of tokens that the summarizer reads. The extractive summarizer reads them for free; a language
+  model would charge.
 - *seconds* is the time of `add()`, which also updates the tree.
-- The columns with *rebuild* are the same figures for the second file. Its seconds include `add()` and the rebuild."""
+- The columns with *rebuild* have the figures of the second file. Their seconds include `add()` and the rebuild."""
 SINGLE = """\
 Fifty documents are inserted and fifty are deleted, one at a time, in two files; less is better. The first file has the
-chunks of the section above, the second has single sentences as documents. *Summaries* are those that one change makes,
-and *tokens* are those that the summarizer reads for them. *Share of rebuild* divides the mean tokens by an estimate for
-a rebuild: the tokens of all documents, and a hundred for each summary."""
+chunks of the section above, the second has single sentences as documents. *Summaries* is the number of summaries that
+one change makes, and *tokens* the number of tokens read for them. *Share of rebuild* divides the mean tokens by an
+estimate for a rebuild: the tokens of all documents, and 100 tokens per summary."""
 RECALL = """\
-Recall@5 in percent, counted by document; more is better. If a hit is a summary, it counts for the document of the chunk
-that is nearest to it. Embeddings are static word vectors. *tree* searches chunks and summaries together; *tree, detail
+Recall@5 in percent, counted by document; more is better. If a hit is a summary, the document of the chunk nearest to
+the summary counts. Embeddings are static word vectors. *tree* searches chunks and summaries together; *tree, detail
 0.7* takes 70 % of the hits from chunks."""
 CONTEXTS = """\
 The table compares `context(question)`, with its default of at most {budget} tokens, on a file without a tree and on the
@@ -44,27 +45,28 @@ about a whole document or the whole file. Groups of fewer than {few} questions a
 
 - *ROUGE-2* is the recall of the context against the reference answer, in percent; more is better.
 - *evidence* is the share of the evidence documents that the context quotes, in percent; more is better.
-- *documents* and *tokens* are the mean numbers of documents that a context quotes and of its tokens.
+- *documents* is the mean number of documents that a context quotes, and *tokens* the mean size of a context.
 
-Questions of longdoc-summary are worded alike, so a filter selects the right document. The questions of ultradomain-mix
-have no reference and no evidence. For them, the number of documents shows how many documents a context covers, but not
+Questions of longdoc-summary are alike, so each is asked with a filter for its document. The questions of
+ultradomain-mix have no reference and no evidence. For them, the number of documents shows how many documents a context covers, but not
 how good the context is."""
 TOLD = """\
-Patterns recognise the questions about a whole. They recognise {counts}, and none of the {others:,} questions of
-{sets} other sets. In longdoc-summary, these are exactly the questions about a whole (checked by hand). All questions of
-ultradomain-mix are broad, but the patterns miss those that do not mention the dataset."""
+Patterns recognise questions about a whole document or file: {counts}, and none of the {others:,} questions of
+{sets} other sets. In longdoc-summary, they recognise exactly the right questions (checked by hand). All questions of
+ultradomain-mix are broad, but the patterns miss questions that do not mention the dataset."""
 COVERAGE = """\
 Does it matter how much of the corpus the first build has? The first build has a share of MultiHop-RAG, and ten steps
 add the rest. Recall is in percent; more is better. A segment is a group of nodes that one summary covers, and *cosine*
-is the mean cosine inside a segment. In the paper's Table IV, the accuracy rises from 41 to 63 with the share.
+is the mean cosine between its chunks. In EraRAG's Table IV, the accuracy rises from 41 to 63 with the share.
 
-With random planes, all trees are equal. Learned planes are learned from the chunks that are present when a file reaches
-64, 512 and 4,096 chunks. These chunks depend on the share, so the planes and trees differ."""
+[Planes](../explanation/tree.md#how-the-tree-is-built) divide chunks into segments. With random planes, all trees are
+equal. *Learned* planes come from the chunks in the file when it reaches 64, 512 and 4,096 chunks. These chunks
+depend on the share, so the planes and trees differ."""
 RAPTOR = """\
 RAPTOR (llama-index-packs-raptor: UMAP, Gaussian mixtures, three levels) and Monograph start with half of the first
 {chunks} chunks of the section on growth, and ten steps add the rest. Monograph updates its tree at every step. RAPTOR
 cannot update a tree: it builds a new one, which is measured at steps 1, 5 and 10. Both use static word vectors and the
-same extractive summaries. *Calls* are calls of the summarizer, and *tokens* are those that it reads; less is better."""
+same extractive summaries. *Calls* are calls of the summarizer, and *tokens* the tokens read; less is better."""
 
 
 def write(results: Results, folder: Path) -> None:
@@ -99,11 +101,10 @@ def _growth(found: Results) -> str:
             GROWTH,
             _table(["step", "chunks", *spent, *(f"rebuild {one}" for one in spent)], rows),
             f"Together, the ten steps read {share:.0%} of the tokens that the ten rebuilds read, in {seconds:.0%} of "
-            f"their time. Then {found['removed']['chunks']:,} chunks are deleted, which makes "
-            f"{found['removed']['calls']:,} new summaries, and {found['edited']['chunks']:,} are edited, which makes "
-            f"{found['edited']['calls']:,}. The tree then {'equals' if found['equal'] else '**differs from**'} a new "
-            "tree of the same documents, built with the same [planes](../explanation/tree.md#how-the-tree-is-built), "
-            f"and `check` finds {found['faults']} faults.",
+            f"their time. Then {found['removed']['chunks']:,} documents are deleted and {found['edited']['chunks']:,} "
+            f"edited, which makes {found['removed']['calls']:,} and {found['edited']['calls']:,} new summaries. The "
+            f"tree then {'equals' if found['equal'] else '**differs from**'} a tree built anew from the same documents "
+            f"and [planes](../explanation/tree.md#how-the-tree-is-built), and `check` finds {found['faults']} faults.",
             "![Tokens read at each step, and by a rebuild](tree.png)",
         ]
     )
@@ -125,9 +126,9 @@ def _single(found: Results) -> str:
     headings = ["change", "mean summaries", "most summaries", "mean tokens", "share of rebuild", "median ms"]
     chunks, sentences = found["chunks"], found["sentences"]
     told = (
-        f"Building the tree of the chunks took {chunks['build seconds']:.1f} s, and the rest of their indexing "
-        f"{chunks['index seconds']:.1f} s, without the extraction of names. For the sentences, these times are "
-        f"{sentences['build seconds']:.1f} s and {sentences['index seconds']:.1f} s."
+        f"Building the tree took {chunks['build seconds']:.1f} s for the chunks and {sentences['build seconds']:.1f} s "
+        f"for the sentences. All other indexing took {chunks['index seconds']:.1f} s and "
+        f"{sentences['index seconds']:.1f} s, without the extraction of names."
     )
     return "\n\n".join(["## Single inserts and deletes", SINGLE, _table(headings, rows), told])
 
@@ -202,8 +203,8 @@ def _raptor(found: Results) -> str:
     spent = ("calls", "tokens", "seconds")
     headings = ["step", *(f"{one} {what}" for one in ("Monograph", "RAPTOR") for what in spent)]
     told = (
-        f"Monograph's ten steps read {found['share']:.0%} of the tokens of ten builds by RAPTOR, if each of the builds "
-        "that were not measured reads the mean of the three that were."
+        f"Monograph's ten steps read {found['share']:.0%} of the tokens of ten builds by RAPTOR, if each build reads "
+        "the mean of the three measured builds."
     )
     return "\n\n".join(["## Compared with RAPTOR", RAPTOR.format(chunks=found["chunks"]), _table(headings, rows), told])
 

@@ -91,8 +91,8 @@ def earlier_run(listed: Sequence[Results]) -> list[str]:
 
 
 SETS = {
-    "Real embeddings": {"real": "Vectors and queries:"},
-    "A million vectors": {"synthetic": "*Easy* vectors are", "million": "*Real* vectors are"},
+    "Real embeddings": {"real": "Vectors and queries are made by"},
+    "A million vectors": {"synthetic": "*Easy* vectors lie around centres and are", "million": "*Real* vectors are"},
 }
 """Headings, and the sets below each; the recipe of a set continues the text."""
 PREFIXES = {"real": "", "synthetic": "easy: ", "million": "real: "}
@@ -117,11 +117,10 @@ LISTED = {
 COLUMNS = (
     "The next two sections compare indexes. Each index has settings that trade recall for time. *p50* is the median "
     "time of a query, with the setting that reaches the recall@10 in the heading. If no setting has this recall, the "
-    "nearest recall of the index is in parentheses. *Anonymous memory* is the private memory of the index. *File "
-    "pages* are parts of its files in memory that the system may reclaim. *Cold start* is the time to open the index "
-    "and run one query when nothing is cached. Less is better. Monograph has its default cache, a cache for all "
-    "vectors, or none. *usearch, view* maps its file into memory. *The shared texts* are the texts of the question "
-    "sets."
+    "time is for the recall in parentheses. *Anonymous memory* is the private memory of the index. *File pages* are "
+    "parts of its files in memory that the system may reclaim. *Cold start* is the time to open the index and run one "
+    "query when nothing is cached. Less is better. Monograph has its default cache, a cache for all vectors, or no "
+    "cache. *usearch, view* maps its file into memory. *The shared texts* are the texts of the question sets."
 )
 STOPPED = {
     "RankAware, exponential": "`RankAware`",
@@ -130,17 +129,17 @@ STOPPED = {
 }
 """Labels of the stop conditions in the table."""
 STOPPING = (
-    "A query reads clusters one after the other until a stop condition ends it. The table shows the mean number of "
-    "clusters that a query reads (*loads*) if each condition is set to recall@10 0.95; fewer is better. `RankAware` "
-    "and `VBase` stop by the results of the last X loads. `Budget` stops after a fixed number of loads, and `Never` "
-    "reads all clusters. The last two rows have a given X, and their recall in parentheses. The sets are parts of the "
-    "MiniLM vectors and of the easy vectors above, with 100,000 vectors each. The index has the `graph` design and "
-    "ranks results by their codes."
+    "A query reads clusters one by one until a stop condition ends it. The table shows the mean number of clusters "
+    "that a query reads (*loads*) if each condition is set to recall@10 0.95; fewer is better. `RankAware` and `VBase` "
+    "stop when X loads in a row brought no new result into the ten best. `Budget` stops after a fixed number of loads, "
+    "and `Never` reads all clusters. The last two rows are `RankAware` with a given X; the recall is in parentheses. "
+    "Each set has 100,000 of the MiniLM or easy vectors above. The index has the `graph` design and ranks results by "
+    "their codes."
 )
 CHANGING = (
     "An index of 40,000 MiniLM vectors gets 40,000 more vectors in batches of 1,000. Then 30 % of all vectors are "
     "deleted, also in batches. The changed index is compared with new indexes of the same vectors. Searches are for "
-    "ten results, at the calibrated recall of 0.95. Less is better, except for recall."
+    "ten results, and calibrated for a recall of 0.95. Less is better, except for recall."
 )
 PUBLIC = (
     "The vectors are static word vectors of sentences, with 256 values. The first two rows search by a vector for ten "
@@ -149,8 +148,8 @@ PUBLIC = (
 )
 FILTERED = (
     "The next table shows searches for ten results in the vector stores for LlamaIndex and LangChain. A metadata filter "
-    "allows a share of the nodes. All questions of a row use the same filter value; in the last column, each question "
-    "uses another value than the one before it."
+    "allows a share of the nodes. All questions of a row use the same filter value, but in the last column, the value "
+    "changes with every question."
 )
 FILTERED_SHARES = ("all", "10 %", "0.1 %")
 PUBLIC_HEADINGS = ("search", "p50, µs", "recall@10, or @5 for a question")
@@ -177,8 +176,8 @@ EXPECTED = (
     "MobileRAG has cost models of vector indexes. The table compares their predictions with measurements on the MiniLM "
     "vectors; errata of the models are corrected. Less is better. The time is predicted for the paper's phone. "
     "Measured memory is anonymous memory. Measured time is p50 at recall 0.95, or at the best recall reached. IVF, "
-    "HNSW and IVF-DISK are measured with faiss. EcoVector is measured as the paper describes it, with one hnswlib file "
-    "per cluster. Its model omits the time that hnswlib needs to load a file."
+    "HNSW and IVF-DISK are measured with faiss. EcoVector is measured with one hnswlib file per cluster, as in the "
+    "paper. The model of EcoVector omits the time to load such a file."
 )
 PREDICTED = {
     "IVF": "faiss IVF",

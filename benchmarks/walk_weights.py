@@ -52,12 +52,12 @@ FAMILIES: tuple[tuple[tuple[str, bool], ...], ...] = (
 )
 """Sets that are left out together, as (name, with titles)."""
 INTRODUCTION = (
-    "Do the graph's weights fit sets that they were not chosen on? The table compares mode `graph` with two sets of "
-    "weights, by recall@5 of documents and by mean reciprocal rank (MRR, 0 to 1); more is better. The weights in use "
-    "are those of `graph/evidence.py`. The left-out weights of a set were chosen in the same way, but without this "
-    "set. A set with titles and the same set without titles are left out together, and so are five sets whose "
-    "questions need one hop ([weights.json](weights.json) has all five). These searches count each copy of a text, so "
-    "the recall can differ by half a point from *default* in [the graph](graph.md#recall-without-each-part)."
+    "Mode `graph` estimates whether a chunk is evidence, with the weights in `graph/evidence.py`. Do the weights fit "
+    "sets that they were not chosen on? The table compares two sets of weights, by recall@5 of documents and by mean "
+    "reciprocal rank (MRR, 0 to 1); more is better. The left-out weights of a set were chosen like the weights in use, "
+    "but without this set. A set and its variant without titles are left out together, as are five sets of one-hop "
+    "questions ([weights.json](weights.json) has all). These searches do not move copies of a text down, so recall can "
+    "differ by half a point from *default* in [the graph](graph.md#recall-without-each-part)."
 )
 UNLISTED = ("quality-sample", "nq-sample", "books")
 """Sets that the page omits."""

@@ -47,8 +47,8 @@ The same comparison with the 1,000 documents of RAGdb's own experiment, which we
 200 words."""
 GROWTH = """\
 Passages of 80 words from four question sets are added to one file with all derived data. Each row shows the processor
-time over the last 2,000 passages; less is better. After the first 25,000 passages they repeat, each with a serial
-number added, so the file knows their names already."""
+time over the last 2,000 passages; less is better. After 25,000 passages, the texts repeat with serial numbers, so
+the file already knows their names."""
 GRAPH = """\
 Processor time in microseconds per passage, for 10,000 passages of 80 words. The file first stores only
 vectors and words. On request, it then builds the graph and the trigrams of substring search."""
@@ -297,8 +297,8 @@ def growth_told(found: Results) -> list[str]:
         GROWTH,
         table(("passages", "µs a passage"), rows),
         f"The last 10,000 passages take {late / early:.2f} times as long as the passages from 2,000 to 12,000 (medians). "
-        "Whenever the vector index has doubled, it is calibrated again. Then 2,000 passages take up to "
-        f"{max(found.values()) / statistics.median(found.values()):.1f} times the median.",
+        "Whenever the vector index has doubled, it is calibrated again. Then a step of 2,000 passages takes up to "
+        f"{max(found.values()) / statistics.median(found.values()):.1f} times the median step.",
     ]
 
 
