@@ -152,11 +152,7 @@ def _get_instrument(kind: str, name: str, unit: str, bounds: tuple[float, ...] =
 
 
 def _get_provider(part: str, maker: str) -> Any:
-    """Return OpenTelemetry's tracer or meter for Monograph, or None if OpenTelemetry is not loaded.
-
-    ``part`` is the module of OpenTelemetry: ``trace`` or ``metrics``. ``maker`` is the module's function that returns
-    the object: ``get_tracer`` or ``get_meter``.
-    """
+    """Call ``maker``, such as ``get_tracer``, of OpenTelemetry's module ``part``; None if that is not loaded."""
     if maker not in _created:
         # Another thread may be importing the module: the function may not be there yet.
         make = getattr(sys.modules.get(f"opentelemetry.{part}"), maker, None)

@@ -174,7 +174,6 @@ def _unfit_error(operator: str, key: str, needed: str, value: Any, hint: str) ->
 
 
 def _make_date_condition(operator: Operator, value: Any) -> Condition:
-    """Return the condition that compares a document's date with a time."""
     if operator == "is_empty":
         return Comparison(DATE, operator, None)
     if operator not in ("==", "!=", ">", ">=", "<", "<="):

@@ -60,7 +60,7 @@ def store_documents(
 
 
 def _as_passage(document: Document, identifier: str) -> library.Document:
-    """Convert a LangChain document to a document of Monograph that consists of one passage."""
+    """Convert a LangChain document to a Monograph document with one passage."""
     text, metadata = document.page_content, dict(plain(document.metadata))
     if not text.strip():
         # A chunk needs a text. A blank document gets its id as text, and is found by its metadata and its id.

@@ -34,7 +34,7 @@ class LangChainEmbedder(BorrowedEmbedder):
 
 
 def _model_key(embeddings: Embeddings) -> str:
-    """Return the default name of embeddings: see ``name`` of :class:`LangChainEmbedder`."""
+    """Return the default name of an embedder: the class name and the name of its model."""
     while isinstance(wrapped := getattr(embeddings, "underlying_embeddings", None), Embeddings):
         embeddings = wrapped
     kind = type(embeddings)

@@ -136,7 +136,6 @@ class MonographAdapter(Adapter):
         )
 
     def _chunks_naming(self, name: Any) -> list[str]:
-        """Return the ids of the chunks that name an entity."""
         try:
             return [chunk.id for chunk in self._archive.graph.neighbourhood(str(name), 0, _NAMED).chunks]
         except NotFound:
@@ -155,7 +154,7 @@ class _EdgeFilter(dict[str, Any]):
 
 
 def _is_supported(key: str, value: Any) -> bool:
-    """Whether a ``where`` filter can express a condition on metadata. Other conditions are checked on each document."""
+    """Return whether a ``where`` filter can express this condition on metadata."""
     if "." in key or key.startswith("$"):
         return False
     if isinstance(value, float):
@@ -164,7 +163,7 @@ def _is_supported(key: str, value: Any) -> bool:
 
 
 def _matches(document: Document, key: str, value: Any) -> bool:
-    """Whether the metadata of a document have ``value`` under a key: as an equal value, or in a list."""
+    """Return whether the metadata have ``value`` under a key (dots lead into nested objects), alone or in a list."""
     nested: Any = document.metadata
     for part in key.split("."):
         nested = nested.get(part, _MISSING) if isinstance(nested, Mapping) else _MISSING

@@ -34,7 +34,7 @@ class FileFields(ClosesFile, BaseModel):
     @field_validator("monograph", mode="before")
     @classmethod
     def _as_archive(cls, given: Any) -> Any:
-        """Convert ``monograph``: a store to its open file or shelf, and a string to a path unless it is an address."""
+        """Convert ``monograph``: a store to its file or shelf, and a string that is no address to a path."""
         return Path(given) if isinstance(given, str) and "://" not in given else archive_of(given)
 
     @property

@@ -101,7 +101,7 @@ class FileRetriever(OverFile, BaseRetriever, extra="forbid"):
         return [as_document(hit) for hit in hits]
 
     def _search(self, query: str, **changed: Any) -> list[Hit]:
-        """Return the hits for a query, best first. ``changed`` are the fields that a call of ``invoke`` overrides."""
+        """Return the hits for a query, best first. ``changed`` overrides fields of the retriever."""
         own = {"k", "filter"} | type(self).model_fields.keys() - FileRetriever.model_fields.keys()
         if unknown := sorted(changed.keys() - own):
             raise TypeError(f"{type(self).__name__}.invoke() got an unexpected keyword argument {unknown[0]!r}")

@@ -76,7 +76,7 @@ def _translate(translator: MonographTranslator, directive: FilterDirective) -> d
 
 
 def _scalar(value: Any) -> Any:
-    """Return a value of a structured query; if it is a date or time object, return it as text."""
+    """Return a value of a structured query; a date or time object becomes text."""
     if isinstance(value, dict) and value.get("type") in ("date", "datetime"):
         return value[value["type"]]
     return plain(value)

@@ -381,7 +381,6 @@ def _discard(file: FileHandle, folder: str) -> None:
 
 
 def _check_how(how: How) -> How:
-    """Return a search mode as a strategy. Raises InputError for ``tree``, which returns summaries."""
     if str(how).partition(":")[0] == "tree":
         raise InputError("EcoVectorStore finds documents, not summaries", "use TreeRetriever for summaries")
     return library.strategy(how)

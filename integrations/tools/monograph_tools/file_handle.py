@@ -142,7 +142,7 @@ def build_graph(source: AnyArchive, key: str | None = None, embedder: Embedder |
 def _open_existing(
     address: str | os.PathLike[str], embedder: Embedder | None, *, read_only: bool, key: str | None
 ) -> Archive:
-    """Open a shelf or an existing file with ``embedder``; without it if a caller supplied all vectors of the file."""
+    """Open a shelf or a file with ``embedder``, or without it if callers supplied all vectors of the file."""
     if is_shelf(address):
         from monograph.shelf import Shelf
 
@@ -344,7 +344,7 @@ def reduce_texts(
 
 
 def _is_given(archive: Archive) -> bool:
-    """Return whether callers supply all vectors of an archive. False if the archive's embedder cannot be loaded."""
+    """Return whether callers supply all vectors of an archive."""
     try:
         return is_given(archive.embedder)
     except ModelError:

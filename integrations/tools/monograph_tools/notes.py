@@ -72,7 +72,6 @@ class Notes:
         return True
 
     def _load_note(self, name: str) -> Document:
-        """Return a note by its id. Raises NotFound if no document has the id, InputError if the document is no note."""
         document = self.monograph.document(name)
         if (
             document.id != note_id(document.title, document.text, self.monograph.view)

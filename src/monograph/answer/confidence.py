@@ -174,11 +174,7 @@ def fitted(asked: QueryTerms, best: BestSentence, budget: int, count: TokenCount
 
 
 def _find_mention(question: QueryTerms, hit: Hit, sentence: tuple[int, int], inside: Sequence[Mention]) -> Span | None:
-    """Return the mention in a sentence that is nearest to those words of the sentence that occur in the question.
-
-    ``inside`` are the mentions in the sentence. Return None if there are no mentions, or the question does not ask for
-    a person, place, date or quantity.
-    """
+    """Return the mention that is nearest to words of the question; ``inside`` are the mentions in the sentence."""
     if question.kind not in _NARROW or not inside:
         return None
     if len(inside) == 1:

@@ -100,11 +100,7 @@ def overview(
 
 
 def _find_above(connection: Connection, hits: Sequence[Hit]) -> list[int]:
-    """Return the summaries that are ancestors of at least LEAST hits in the tree, at most LAYERS layers up.
-
-    Ancestors of many hits and of high-ranked hits come first. Return an empty list if the hits are from too many
-    documents: see SCATTERED.
-    """
+    """Return the summaries, best first, that are ancestors of at least LEAST hits, at most LAYERS layers up."""
     looked_at = hits[:LOOKED_AT]
     if len({hit.chunk.document_id for hit in looked_at}) > SCATTERED * len(looked_at):
         return []  # Each hit has another subject, and needs the budget itself.
@@ -124,13 +120,10 @@ def _find_above(connection: Connection, hits: Sequence[Hit]) -> list[int]:
 def _load_whole(
     connection: Connection, named: list[int], hits: Sequence[Hit], allowed: CompiledFilter, budget: int
 ) -> Overview:
-    """Return the summaries and the beginnings of the documents ``named``, which are row numbers of documents.
-
-    If ``named`` is empty and only one document is allowed, this document is used. If several are allowed, return the
-    highest summaries of the whole file, with the hits in place of beginnings.
-    """
+    """Return the summaries and beginnings of the documents ``named`` (row numbers), or of the whole file if empty."""
     most = max(MOST_NODES, budget // SUMMARY_TOKENS)
     document_rows = named or chunks.of_which_documents(connection, allowed, 2)
+    # If no document is named, the hits take the place of the beginnings.
     if not named and len(document_rows) > 1:
         summary_hits = _load_hits(connection, store.highest_summaries(connection, most), allowed)
         return Overview(tuple(hits), summary_hits, WHOLE_SHARE, whole=True)
@@ -275,13 +268,9 @@ _BROAD = (
 
 
 def _compile_questions(whole: str, ganzes: str, todo: str, repeated: str) -> re.Pattern[str]:
-    """Return one regular expression for questions about a whole document or file, in English, German and Spanish.
-
-    ``whole`` (English), ``ganzes`` (German) and ``todo`` (Spanish) are regular expressions of phrases for a document or
-    file, such as "this report". A phrase such as "of this archive" may follow; ``repeated`` is the quantifier of this
-    phrase, ``*`` or ``?``.
-    """
+    """Return a pattern of questions about a whole text, given phrases for it in English, German and Spanish."""
     within = r"(?:of|in|from|across|within|throughout|covered (?:in|by)|discussed (?:in|at))"
+    # ``repeated`` (* or ?) says how many phrases such as "of this archive" may follow.
     of = rf"(?:\s+{within}\s+{whole}){repeated}"
     aus = rf"(?:\s+(?:in|aus|von|über|zu|bei|an)?\s*{ganzes}){repeated}"
     de = rf"(?:\s+(?:de|en|sobre)?\s*{todo}){repeated}"

@@ -161,10 +161,7 @@ def _score_units(reading: Reading, pieces: Sequence[CitedPiece], cut: float) -> 
 
 
 def _drop_repeats(units: Sequence[_Unit], pieces: Sequence[CitedPiece]) -> list[_Unit]:
-    """Return units without the sentences that an earlier unit contains; white space is ignored in the comparison.
-
-    A summary with any new sentence stays whole.
-    """
+    """Return the units without sentences of earlier units, but a summary with any new sentence stays whole."""
     seen: set[str] = set()
     result = []
     for unit, spans in zip(units, spans_of_texts([unit.text for unit in units]), strict=True):
@@ -206,11 +203,7 @@ class _Room:
         self._opened: set[int] = set()
 
     def take(self, units: Sequence[_Unit], most: int | None = None) -> list[_Unit]:
-        """Return the units that fit the remaining budget, in the given order, and subtract their tokens from it.
-
-        A unit that does not fit is skipped. If ``most`` is given, the returned units have at most ``most`` tokens in
-        total.
-        """
+        """Return the units that fit the remaining budget, ``most`` tokens at most; subtract their tokens from it."""
         counts = self._count([f"{unit.text} …" for unit in units])
         kept_back = 0 if most is None else max(0, self.left - most)
         chosen = []
@@ -231,14 +224,10 @@ def _fit_budget(units: Sequence[_Unit], pieces: Sequence[CitedPiece], packing: P
 def _add_summaries(
     units: Sequence[_Unit], pieces: Sequence[CitedPiece], overview: Overview, packing: Packing
 ) -> tuple[list[CitedPiece], list[_Unit]]:
-    """Return the pieces, with those of the summaries, and the units chosen from passages and summaries.
-
-    First, passages fill the budget except the summaries' share. Then sentences of summaries fill this share, if no
-    chosen passage contains them. Last, further passages fill the tokens that are left. If no passage fits in the first
-    step, summaries are left out, unless the question is about a whole document or the whole file.
-    """
+    """Return the pieces with those of the summaries, and the units chosen from passages and summaries."""
     all_pieces = [*pieces, *gather(overview.summaries)]
     room = _Room(packing.budget, all_pieces, packing.count)
+    # Passages fill the budget except this share, then summaries fill the share, then passages fill the rest.
     share = int(packing.budget * overview.share)
     passages = room.take(units, max(0, room.left - share))
     if not passages and not overview.whole:
@@ -282,13 +271,10 @@ def _drop_included(units: Sequence[_Unit], others: Sequence[_Unit]) -> list[_Uni
 
 
 def _shrink(chosen: Sequence[_Unit], pieces: Sequence[CitedPiece], excess: float) -> list[_Unit]:
-    """Return fewer units than ``chosen``: about the first len(chosen) / excess of them.
-
-    ``excess`` is the number of tokens of the chosen units, divided by the budget. A single sentence is shortened, and a
-    single summary is dropped.
-    """
+    """Return about the first len(chosen) / ``excess`` units; ``excess`` is their number of tokens / the budget."""
     if len(chosen) > 1:
         return list(chosen[: max(1, min(len(chosen) - 1, int(len(chosen) / excess)))])
+    # A single summary is dropped, a single sentence is shortened.
     (unit,) = chosen
     if pieces[unit.piece].hit.summary is not None:
         return []

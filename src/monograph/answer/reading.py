@@ -295,11 +295,7 @@ class Reading:
         )
 
     def _slice_rows(self, indices: Sequence[int]) -> tuple[Float64, Float64, Float64, Float64, Places]:
-        """Return (near, has, clues, titles, places) of the sentences of some passages.
-
-        ``indices`` are the indices of the passages. ``clues`` are ``Sentences.features``, and ``places`` is
-        ``Sentences.at``. The other values have the names of :class:`Sentences`.
-        """
+        """Return (near, has, features, titles, at) of :class:`Sentences` for the passages with these indices."""
         size, rows = len(self.question.words), self._rows[self._row_numbers(indices)]
         non_empty = [index for index in indices if self._spans[index]]
         layout = Places(np.array([len(self._spans[index]) for index in non_empty], dtype=np.int64))
@@ -309,10 +305,7 @@ class Reading:
     def _compute_features(
         self, near: Float64, has: Float64, clues: Float64, titles: Float64, layout: Places
     ) -> Float64:
-        """Return the features of sentences for :data:`SENTENCE`: float64 (sentences, features).
-
-        The arguments are the values that :meth:`_slice_rows` returns.
-        """
+        """Return features for :data:`SENTENCE`, float64 (sentences, features), from :meth:`_slice_rows` values."""
         if not len(near):
             return np.zeros((0, len(SENTENCE.weights)))
         names, dated, amounts, pointing, _ = clues.T

@@ -25,13 +25,9 @@ if TYPE_CHECKING:
     from monograph.models import Embedder
 
 _CUTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.42, 0.5, 0.6, 0.7, 1.0)
+# Measured on gold passages of SQuAD: docs/benchmarks/reduce.md.
 _LEAST = (-30.0, -9.3, -8.65, -8.14, -7.67, -7.58, -7.22, -6.73, -6.12, 0.0)
-"""For each share of tokens in ``_CUTS``: the threshold that removes about this share.
-
-Sentences with a lower value than the threshold are removed.
-
-Measured on gold passages of SQuAD (docs/benchmarks/reduce.md).
-"""
+"""Lowest value of a sentence that is kept, for each share of tokens to remove in ``_CUTS``."""
 
 CUT_HINT = "give the share to cut away, from 0 to 1"
 

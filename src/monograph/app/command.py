@@ -46,10 +46,7 @@ DONE_WITH_PROBLEMS = 3
 INTERRUPTED = 130
 
 _FILE_DEPENDENT = (InvalidDocument, NameTaken, NotFound, NotOnShelf, OutsideView)
-"""Input errors that depend on the file: the same arguments can be valid for another file.
-
-Their exit code is FAILED, not WRONG_USAGE.
-"""
+"""Errors of arguments that may be valid for another file. Their exit code is FAILED, not WRONG_USAGE."""
 
 
 def warn_of_no_hits(k: int) -> None:

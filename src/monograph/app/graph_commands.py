@@ -228,11 +228,7 @@ def _print_neighbours(neighbourhood: Neighbourhood, entities_by_id: dict[str, En
 
 
 def _nearest_links(neighbourhood: Neighbourhood) -> dict[str, tuple[int, Link]]:
-    """Return {entity id: (hops, link)} for the neighbours of the centre, which is the requested entities.
-
-    ``hops`` is the distance of the entity from the centre. ``link`` is the heaviest of the entity's links to entities
-    that are one hop nearer to the centre.
-    """
+    """Return {entity id: (hops to the centre, heaviest link to an entity one hop nearer to it)} of the neighbours."""
     touching = defaultdict(list)
     for link in neighbourhood.links:
         touching[link.source].append((link.target, link))

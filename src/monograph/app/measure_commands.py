@@ -93,7 +93,6 @@ def evaluate(
 
 
 def _questions(dataset: Path | None, queries: Path | None, file: Path | None) -> tuple[EvaluationQuestion, ...]:
-    """Return the questions to ask: those of ``queries`` if given, else those of the set."""
     from monograph.evaluate.datasets import load_questions, questions_of
 
     if queries is not None:
@@ -108,10 +107,7 @@ def _questions(dataset: Path | None, queries: Path | None, file: Path | None) ->
 
 
 def _print_results(results: Sequence[Measured], name: str) -> None:
-    """Print tables of the search modes: their scores, latencies and context tokens, and scores by type of question.
-
-    The table by type is left out if there is only one type.
-    """
+    """Print tables of the search modes: scores, latencies, context tokens, and scores by type of question."""
     from monograph.evaluate import run
 
     first, k = results[0], results[0].k

@@ -140,11 +140,7 @@ def tasks_of(written: str) -> Tasks | None:
 
 
 def _engine(written: str, ray: Mapping[str, Callable[[str], Any]], hint: str) -> tuple[str, dict[str, Any]]:
-    """Parse the name of an engine and its options, such as ``ray:cpus=2``.
-
-    ``ray`` maps each option of ``ray`` to a function that converts its value. If the text is invalid, InputError is
-    raised with ``hint``.
-    """
+    """Parse an engine and its options, such as ``ray:cpus=2``; ``ray`` maps each option to a converter of its value."""
     name, _, rest = written.partition(":")
     try:
         kinds = {LOCAL: {}, "ray": ray}[name]

@@ -90,11 +90,7 @@ def mcp(
 
 @contextlib.contextmanager
 def _end_with_client() -> Iterator[None]:
-    """End this process soon after the client closes standard input or is killed.
-
-    An idle server ends by itself. A server that is starting, or has a call in progress, gets ``GRACE_SECONDS``; then
-    the process ends, whatever its threads are doing. Transactions keep the file consistent.
-    """
+    """End this process at most GRACE_SECONDS after its client closes standard input or is killed."""
     # The descriptor is duplicated, because the protocol redirects standard input while it runs.
     client = select.poll()
     client.register(os.dup(0), 0)  # With an event mask of 0 only a hang-up is reported.
@@ -103,6 +99,7 @@ def _end_with_client() -> Iterator[None]:
     def watch() -> None:
         client.poll()
         if not finished.wait(GRACE_SECONDS):
+            # Threads may be writing: transactions keep the file consistent.
             os._exit(1)
 
     threading.Thread(target=watch, name="monograph-client", daemon=True).start()

@@ -60,14 +60,12 @@ def opened(folder: Path, name: str = "") -> Store:
 
 @contextmanager
 def _translate_errors(folder: Path) -> Iterator[None]:
-    """Raise SourceDamaged for any error that Chroma raises in the ``with`` block.
-
-    This includes panics of Chroma's Rust code, whose class does not inherit from Exception.
-    """
+    """Raise SourceDamaged for any error that Chroma raises in the ``with`` block."""
     try:
         yield
     except (MonographError, KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
         raise
+    # Panics of Chroma's Rust code do not inherit from Exception.
     except BaseException as error:
         message = " ".join(str(error).split())[:300]
         raise SourceDamaged(

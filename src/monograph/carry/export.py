@@ -147,11 +147,7 @@ def _write_document(connection: Connection, row: int, documents_file: IO[str]) -
 
 
 def _write_chunks(connection: Connection, row: int, files: tuple[IO[str], BinaryIO], counts: Manifest) -> Manifest:
-    """Write the chunks of a document and their vectors, and return the new counts.
-
-    ``row`` is the document's row number. ``files`` has two open files: one for chunks and one for vectors. The new
-    counts are ``counts`` with this document, its chunks and its vectors added.
-    """
+    """Write the chunks and vectors of the document in ``row`` to the two ``files``; return the increased counts."""
     chunks_file, vectors_file = files
     stored = vectors.with_keys(connection, row)
     size = counts.dimension * vectors.STORED.itemsize
@@ -190,15 +186,12 @@ def _write_line(file: IO[str], line: Mapping[str, Any]) -> None:
 
 
 def _entity_lines(connection: Connection, heads: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Yield one line for each entity, as a dict.
-
-    ``heads`` has the row number of each entity's head: the name into which its other names were merged. Homonyms share
-    a head, and each of them has a line.
-    """
+    """Yield a dict for each entity; ``heads`` are rows of the names that other names were merged into."""
     for first in range(0, len(heads), ENTITIES_AT_ONCE):
         batch = heads[first : first + ENTITIES_AT_ONCE]
         nodes = Nodes(GraphState(connection))
         nodes.read_entities(batch, MOST_LOOKED_AT)
+        # Homonyms share a head, and each of them has a line.
         for entity in entities(nodes, [node for head in batch for node in nodes.nodes_of(head)]):
             yield {
                 "id": entity.id,
@@ -211,13 +204,7 @@ def _entity_lines(connection: Connection, heads: Sequence[int]) -> Iterator[dict
 
 
 def _edge_lines(connection: Connection, rows: Sequence[int]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return (lines of mentions, lines of links) of chunks, in the order of ``rows``.
-
-    ``rows`` has the row numbers of the chunks.
-
-    A mention is an entity that a chunk names. A link is a pair of entities that a chunk names in one sentence, or that
-    a language model relates.
-    """
+    """Return (mentions, links) of chunks; a link is a pair of entities that a sentence shares or a model relates."""
     nodes = Nodes(GraphState(connection))
     nodes.read(rows)
     ids = chunks.ids(connection, rows)

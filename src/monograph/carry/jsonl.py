@@ -131,7 +131,7 @@ def _read_sections(line: dict[str, Any], where: str) -> Iterator[Section]:
 
 
 def _load_vectors(path: Path, expected: Manifest) -> Float32:
-    """Return the vectors of an export as a memory map, float32 (n, dimension). ``expected`` is the manifest."""
+    """Return the vectors of an export as a memory map, float32 (n, dimension)."""
     try:
         # Only plain arrays are loaded: a pickle could run code.
         array = np.load(path, mmap_mode="r", allow_pickle=False)

@@ -82,9 +82,6 @@ def _read_chunks(path: Path, grouped: Mapping[str, list[tuple[int, str, Mapping[
 
 
 def _read_origin(value: Mapping[str, Any], where: str) -> str:
-    """Return the path of the file that a document or chunk came from; an empty text if the path is unknown.
-
-    ``value`` is the record of the document or chunk. ``where`` names the record in the error message.
-    """
+    """Return the path of the file that a document or chunk came from; an empty text if the path is unknown."""
     path = text(value.get("file_path"), "file_path", where)
     return "" if path in _UNKNOWN else path

@@ -30,16 +30,14 @@ _WEEKDAYS = {
     for name in names.split()
 }
 _WEEKDAY = "|".join(name for name in _WEEKDAYS if name.islower())
+# "morgen" and "mañana" are left out, because they also mean "morning".
 _SHIFTS = {
     "the day before yesterday": -2, "vorgestern": -2, "anteayer": -2, "前天": -2,
     "yesterday": -1, "gestern": -1, "ayer": -1, "昨天": -1, "昨晚": -1,
     "tomorrow": 1, "明天": 1, "明晚": 1,
     "the day after tomorrow": 2, "übermorgen": 2, "pasado mañana": 2, "后天": 2,
 }  # fmt: skip
-"""Words for days, with their distance in days from the day that the text is about.
-
-"morgen" and "mañana" are missing because they also mean "morning".
-"""
+"""Distance in days of each word from the day that the text is about."""
 
 _YEARLESS = rf"""(?<![\w/.-])(?P<d1>\d{{1,2}})(?:st|nd|rd|th|[.º°])?(?:\ (?:de|of))?\ (?P<n1>{MONTH})\b
     | (?<![^\W_])(?P<n2>{MONTH})\.?\ (?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?![\w:%])(?![.,]\d)
@@ -189,11 +187,7 @@ def _parse_number(text: str) -> int:
 
 
 def _find_last(text: str, today: date) -> TimeSpan | None:
-    """Return the latest month or day that a text without a year (``March``, ``5 March``) can mean.
-
-    The month or day began on or before ``today``. Years that lack the day (29 February) are skipped. Return None if no
-    year has that day (30 February).
-    """
+    """Return the latest month or day, begun by ``today``, that a text such as ``March`` or ``5 March`` can mean."""
     name = re.sub(r"[^a-z]|(?<=\d)(?:st|nd|rd|th)|of\b", "", re.sub(r"\d+(?:st|nd|rd|th)?", "", text.casefold()))
     day = re.search(r"\d+", text)
     month = MONTHS[name]

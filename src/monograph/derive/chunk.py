@@ -133,11 +133,7 @@ def _sum_tokens(buffer: Sequence[Sentence]) -> int:
 
 
 def _find_border(buffer: Sequence[Sentence], room: int) -> int:
-    """Return the index in ``buffer`` of the first sentence that belongs to the next chunk.
-
-    ``buffer`` has the sentences after the previous border, and ``room`` is the number of tokens that the chunk has for
-    them.
-    """
+    """Return the index in ``buffer`` where the next chunk begins, with at most ``room`` tokens before it."""
     filled = list(accumulate(sentence.tokens for sentence in buffer))
     candidates = [
         index for index in range(1, len(buffer)) if filled[index - 1] <= room and filled[index - 1] >= SHORTEST * room
@@ -149,11 +145,7 @@ def _find_border(buffer: Sequence[Sentence], room: int) -> int:
 
 
 def _take_overlap(buffer: Sequence[Sentence], index: int, settings: Settings) -> list[Sentence]:
-    """Return the overlap: the sentences that the next chunk repeats from the end of this chunk.
-
-    ``buffer[index]`` is the first own sentence of the next chunk. As many sentences before it as fit are repeated, but
-    none from before the last heading.
-    """
+    """Return the sentences before ``buffer[index]`` that the next chunk, which begins there, repeats as overlap."""
     chosen: list[Sentence] = []
     # The next chunk's first own sentence must fit in addition to the overlap.
     room = min(settings.chunk_overlap, settings.chunk_tokens - buffer[index].tokens)

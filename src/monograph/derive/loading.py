@@ -35,12 +35,7 @@ _MAKERS: Mapping[tuple[Kind, str], str] = {
     ("describer", "openai"): "openai_compatible:OpenAICompatible.from_spec",
     ("language model", "openai"): "openai_compatible:OpenAICompatible.from_spec",
 }
-"""Constructor of each model, by (kind of model, scheme of the spec).
-
-A constructor is written as ``module:name``, with the module relative to ``monograph.derive``. The first argument of the
-constructor is the part of the spec after the scheme. For a model behind a server, the second argument is the API key.
-The constructors of the schemes in _OWN have no arguments.
-"""
+"""Constructor of each model, as ``module:name`` below ``monograph.derive``, by (kind, scheme of the spec)."""
 
 _OWN = ("static", "pattern", "extractive")
 """Schemes of the models that are part of Monograph. Each of these schemes is a complete spec by itself."""
@@ -243,7 +238,6 @@ def key_hint(kind: str) -> str:
 
 
 def _variable_of(kind: str) -> str:
-    """Return the name of the environment variable for one kind of model: ``MONOGRAPH_EMBEDDER_API_KEY``."""
     return f"MONOGRAPH_{kind.upper()}_API_KEY"
 
 

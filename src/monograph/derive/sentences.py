@@ -91,10 +91,7 @@ def trim(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _split_at_lines(text: str, sentences: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield the spans of ``sentences``, divided at line ends. No span begins or ends with white space.
-
-    A line end before a lower-case letter divides nothing, unless there is a blank line between them.
-    """
+    """Yield the spans of ``sentences``, divided at line ends. No span begins or ends with white space."""
     for begin, end in sentences:
         start = begin
         for newline in _NEWLINE.finditer(text, begin, end) if text.find("\n", begin, end) >= 0 else ():
@@ -187,10 +184,7 @@ def stretches(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _divide(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Yield (start, end) of the parts of ``text[first:last]``. The work of each part is within MOST_WORK.
-
-    A part ends at the end of a line if possible, else after white space, else anywhere.
-    """
+    """Yield (start, end) of parts of ``text[first:last]`` that are within MOST_WORK, cut at line ends if possible."""
     length = last - first
     times = _times_too_much(text[first:last])
     if times <= 1:
@@ -244,11 +238,7 @@ def work(text: str) -> int:
 
 
 def _count_end_search(text: str, quotes: list[tuple[int, str]]) -> int:
-    """Count the characters that sentencex reads from each possible opening quote in search of the closing quote.
-
-    An opening quote may have several closing signs. Each sign is searched up to its next occurrence, or up to the end
-    of the text if the sign does not occur. The longest of these searches counts.
-    """
+    """Count the characters that sentencex reads from each possible opening quote in search of the closing quote."""
     total = 0
     following: dict[str, int] = {}
     for position, sign in reversed(quotes):
@@ -258,6 +248,7 @@ def _count_end_search(text: str, quotes: list[tuple[int, str]]) -> int:
             closes = not (after.isalnum() or after == "_")
             opens = not closes or not (after.isascii() or after.isspace())
         if opens:
+            # Each closing sign is searched up to its next occurrence, or to the end of the text.
             total += max(
                 (following.get(closing, len(text)) - position for closing in _CLOSED_BY.get(sign, ())), default=0
             )
@@ -268,10 +259,7 @@ def _count_end_search(text: str, quotes: list[tuple[int, str]]) -> int:
 
 
 def _count_way_back(text: str, stops: list[int]) -> int:
-    """Count the characters that sentencex reads from each stop in a long word back to the start of the word.
-
-    ``stops`` are the offsets of characters that may end a sentence. A long word has at least LONG_WORD characters.
-    """
+    """Count the characters that sentencex reads from each stop in a long word back to the start of the word."""
     total = 0
     for word in _LONG_WORD.finditer(text):
         within = stops[bisect_left(stops, word.start()) : bisect_left(stops, word.end())]

@@ -173,13 +173,9 @@ class ServedModel:
         return self._retry(lambda: b"".join(self._pieces(self._open(body))))
 
     def _stream(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Post a JSON object and yield the events of the reply, one JSON object each. Raises ModelUnavailable.
-
-        The request is retried only before a reply with status 200 begins. If the server does not stream, the whole
-        reply is yielded as one event. A stream that ends before ``[DONE]`` is an error. A caller that needs no more
-        events may stop iterating early.
-        """
+        """Post a JSON object and yield the events of the reply; one event if the server does not stream."""
         body = json.dumps(request).encode()
+        # Nothing is retried after a reply with status 200 begins.
         response = self._retry(lambda: self._open(body))
         broken = "broke off its answer"
         try:
@@ -232,11 +228,7 @@ class ServedModel:
         return response
 
     def _pieces(self, response: BaseHTTPResponse, broken: str = "") -> Iterator[bytes]:
-        """Yield the body of a reply piece by piece. It is an error if the body takes too long or exceeds ``max_reply``.
-
-        If the connection breaks, ``broken`` is in the error's message. If ``broken`` is empty, the request is retried:
-        see :meth:`_translate_errors`.
-        """
+        """Yield the body of a reply piece by piece. For ``broken`` see :meth:`_translate_errors`."""
         deadline = time.monotonic() + self._timeout
         size = 0
         while True:
@@ -256,12 +248,7 @@ class ServedModel:
 
     @contextmanager
     def _translate_errors(self, broken: str = "") -> Iterator[None]:
-        """Return a context manager that translates the connection errors of its ``with`` block.
-
-        If ``broken`` is empty, a connection error becomes a :class:`_PassingError`: the request may be retried. If
-        ``broken`` is not empty, the error becomes a ModelUnavailable with ``broken`` in its message: the request is not
-        retried. A timeout is retried only if ``retries_timeouts`` is True, whatever ``broken`` is.
-        """
+        """Translate connection errors in a ``with`` block. If ``broken``, a message, is given, they are not retried."""
         from urllib3 import exceptions
 
         try:
@@ -269,6 +256,7 @@ class ServedModel:
         except exceptions.HTTPError as error:
             why = self._redaction.in_error(str(error), QUOTED)
             if isinstance(error, exceptions.ReadTimeoutError):
+                # ``retries_timeouts`` alone decides whether a timeout is retried.
                 ours = self._timeout_error()
             elif broken:
                 ours = ModelUnavailable(f"{self._url} {broken}: {why}", "ask again, or see the server's log")
@@ -304,10 +292,7 @@ class ServedModel:
         return error
 
     def _switch_form(self, error: ModelUnavailable) -> bool:
-        """Switch to the second form of requests if a server's error mentions :attr:`other_form`.
-
-        Return whether this call switched the form. All later requests have the second form.
-        """
+        """Switch later requests to the second form if ``error`` mentions ``other_form``. Return whether it switched."""
         if self._uses_other_form or self.other_form not in error.reply:
             return False
         self._uses_other_form = True

@@ -76,20 +76,7 @@ class _EvidenceNames:
                 self._titles[_fold(document.title)].append(document)
 
     def find(self, name: str, question: str) -> frozenset[str]:
-        """Return the ids of the documents that a name means; empty if the name is unknown.
-
-        The name is compared with the following, in this order. The first that matches counts:
-
-        1. the ids of the documents;
-        2. their uris;
-        3. the ends of the paths in their uris;
-        4. their whole uris, at the end of the name; if several match, the longest uri counts;
-        5. the ends of the paths without the suffix;
-        6. the files that :func:`write_texts` writes for documents with this id;
-        7. the titles.
-
-        ``question`` is the id of the question, for error messages. Raises InputError if the name means several files.
-        """
+        """Return the ids of the documents that a name means, by the first kind of match; empty if it is unknown."""
         if name in self._ids:
             return frozenset([name])
         if name in self._ids_by_uri:
@@ -98,12 +85,16 @@ class _EvidenceNames:
             *folders, last = parts
             named = self._files.get(last, [])
             uris = (
+                # The name is the end of a path.
                 [uri for uri in named if _ends_with(self._paths[uri], parts)]
+                # The name ends with a whole path: the longest counts.
                 or sorted(
                     (uri for uri in named if _ends_with(parts, self._paths[uri])),
                     key=lambda uri: -len(self._paths[uri]),
                 )[:1]
+                # The name is the end of a path without its suffix.
                 or [uri for uri in self._stems.get(last, []) if _ends_with(self._paths[uri][:-1], folders)]
+                # The file that write_texts writes for a document with this id.
                 or self._stems.get(file_stem(name), [])
             )
             if uris:

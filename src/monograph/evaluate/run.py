@@ -132,15 +132,13 @@ def _ask(
 
 
 def _document_of(hit: Hit, question: EvaluationQuestion, names: Mapping[str, str]) -> str:
-    """Return the piece of evidence that means a hit's document; if there is none, the document's id.
-
-    ``names`` maps the file name that :func:`file_stem` gives to each piece of evidence, to this piece of evidence.
-    """
+    """Return the piece of evidence that means a hit's document, else the document's id."""
     for name, documents in zip(question.evidence_ids, question.documents, strict=False):
         if hit.chunk.document_id in documents:
             return name
     if question.documents:
         return hit.chunk.document_id
+    # ``names`` maps the file stems of the pieces of evidence to the pieces.
     return names.get(PurePosixPath(hit.uri).stem, hit.chunk.document_id)
 
 

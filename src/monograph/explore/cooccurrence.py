@@ -156,11 +156,7 @@ class CooccurrenceGraph:
     def _direct(
         self, node: EntityNode, other: EntityNode, bond: EntityLink
     ) -> tuple[EntityNode, EntityNode, EntityLink]:
-        """Return (source, target, bond): the entity with the smaller id first, unless most relations lead to it.
-
-        In this comparison, a relation that a language model found counts by its strength, and an asserted relation
-        counts 1.
-        """
+        """Return (source, target, bond): the entity with the smaller id first, unless most relations lead to it."""
         small, big = sorted((node, other), key=self.nodes.id)
         forward = fsum(strength if ahead else -strength for _, strength, ahead in bond.relations)
         forward += sum(1 if ahead else -1 for ahead in bond.asserted.values())

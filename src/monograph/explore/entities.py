@@ -110,10 +110,7 @@ def _load_nodes(state: GraphState, head: int) -> list[EntityNode]:
 
 
 def _list_names(state: GraphState, heads: Sequence[int]) -> str:
-    """Return the names of entities for a message: in quotation marks, separated by commas, each name once.
-
-    ``heads`` are the rows of the heads (the names that stand for the entities).
-    """
+    """Return the names of the entities with these heads, quoted and separated by commas, each name once."""
     nodes = Nodes(state)
     nodes.read_entities(heads, MOST_LOOKED_AT)
     listed = entities(nodes, [EntityNode(head) for head in heads])

@@ -106,7 +106,6 @@ def listed(connection: Connection, like: str, start: int, limit: int) -> Listed:
 
 
 def _strip_text(row: documents.DocumentRow) -> Document:
-    """Return a document without its text."""
     return Document(id=row.id, title=row.title, uri=row.uri, date=row.date, valid=row.valid)
 
 

@@ -79,10 +79,7 @@ def _list_documents(documents: Sequence[str]) -> str:
 
 
 def _load_forms(state: GraphState, keys: Iterable[str]) -> dict[str, str]:
-    """Return the spelling of each name, by key.
-
-    It is the spelling in the first chunk with the name; if there is no chunk, the spelling in a title; else the key.
-    """
+    """Return {key: spelling of the name in its first chunk, else in a title, else the key}."""
     key_set = set(keys)
     rows = names.rows(state.names, key_set)
     itself = {row: row for row in rows.values()}

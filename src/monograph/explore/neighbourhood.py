@@ -102,16 +102,13 @@ def _rank_chunks(
     shown: Sequence[EntityNode],
     links: Sequence[tuple[EntityNode, EntityNode, Link]],
 ) -> list[int]:
-    """Return the rows of the chunks that name any of the entities ``shown``, in the order in which they are shown.
-
-    Chunks that name the centre come first. Within both groups, chunks are ordered by the sum of the surprises of the
-    links that they support, largest first. Links of the centre count twice.
-    """
+    """Return the rows of the chunks that name entities of ``shown``: those that name the centre first."""
     nodes, shown_set, centre_set = graph.nodes, set(shown), set(centre)
     named = {chunk: {name.node for name in chunk_names} & shown_set for chunk, chunk_names in nodes.seen.items()}
     scores = {chunk: 0.0 for chunk, named_nodes in named.items() if named_nodes}
     for source, target, _ in links:
         bond = graph.bonds[source][target]
+        # Chunks that support surprising links come first; links of the centre count twice.
         score = graph.surprise(source, target, bond) * (2.0 if source in centre_set or target in centre_set else 1.0)
         for chunk in bond.chunks & scores.keys():
             scores[chunk] += score

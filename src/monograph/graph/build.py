@@ -142,10 +142,7 @@ def _build_links(
 
 
 def _find_subjects(title: str, extractions: Sequence[Extraction]) -> tuple[Subject, ...]:
-    """Return the names that a document is about.
-
-    These are the name in its title, the days in its title, and the name with which its text begins.
-    """
+    """Return what a document is about: the name and days in its title, and the name that its text begins with."""
     subjects = []
     key, qualifier = title_of(title)
     if key:

@@ -52,7 +52,7 @@ class NamedInChunk(NamedTuple):
 
 @functools.cache
 def _load_naming() -> Naming[NamedInChunk]:
-    """Return the compiled object that finds the names of chunks. It is created once."""
+    """Return the compiled object that finds the names of chunks."""
     sets = {"courtesy": COURTESY, "joined": JOINED, "no_person": NO_PERSON, "small": SMALL}
     return compiled.Naming(sets, list(ENTITY_KINDS), LONGEST_KEY, NamedInChunk, Mention, mention_key)
 

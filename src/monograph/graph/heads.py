@@ -14,10 +14,7 @@ from monograph.store.file.database import Connection
 from monograph.store.graph import names
 
 _MOST_PAIRS = 4_096
-"""Largest number of key comparisons, for one signature, to find the names whose heads a change may affect.
-
-If it would take more comparisons, the heads of all names of this signature are computed again.
-"""
+"""Largest number of key comparisons for one signature; beyond it, all heads of the signature are computed again."""
 
 
 def update_heads(connection: Connection) -> None:
@@ -43,10 +40,7 @@ def update_heads(connection: Connection) -> None:
 def _find_changed_heads(
     connection: Connection, marked: Sequence[names.StaleName], cannot_link: set[tuple[str, str]]
 ) -> Iterator[tuple[int | None, str | None, int]]:
-    """Yield the changed heads of the marked names and of names related to them, as :func:`changed_heads` does.
-
-    ``cannot_link`` has the pairs of keys that are kept apart.
-    """
+    """Yield the changed heads of the marked names and of names related to them, as :func:`changed_heads` does."""
     keys = {name.key for name in marked if name.living and name.headed}
     compared = [name for name in marked if not is_never_merged(name.key)]
     groups = names.signed(connection, sorted({name.signature for name in compared}))

@@ -118,20 +118,17 @@ def heads(group: Sequence[Candidate], cannot_link: Collection[tuple[str, str]], 
 
 
 def _last_word(key: str) -> str:
-    """Return the last word of a key. A short name and its full name have the same last word."""
+    """Return the last word of a key, which a short name and its full name share."""
     return key.rpartition(" ")[2]
 
 
 def _initials(key: str) -> str:
-    """Return the first letters of the words of a key. Two spellings of a name have the same first letters."""
+    """Return the first letters of the words of a key, which all spellings of a name share."""
     return "".join([word[0] for word in key.split()])
 
 
 def _singular(candidate: Candidate, by_key: dict[str, Candidate]) -> tuple[Candidate, str] | None:
-    """Return (the singular of a plural, reason): solar panels → solar panel, but not John Williams → John William.
-
-    Return None if no name in use is its singular.
-    """
+    """Return (the singular of a plural, reason): solar panels → solar panel, but not John Williams → John William."""
     for key in _list_singulars(candidate.key):
         if key in by_key and not (candidate.person or by_key[key].person):
             return by_key[key], "plural"
@@ -146,10 +143,7 @@ def _list_singulars(key: str) -> tuple[str, ...]:
 
 
 def _fuller(candidate: Candidate, group: Sequence[Candidate]) -> tuple[Candidate, str] | None:
-    """Return (the only longer name that this name shortens, reason): J. Smith → John Smith.
-
-    Return None if no longer name fits, or several do.
-    """
+    """Return (the only longer name that this name shortens, reason): J. Smith → John Smith."""
     words = candidate.key.split()
     if not _is_shortened(words):
         return None
@@ -178,10 +172,7 @@ def is_plain(words: Sequence[str]) -> bool:
 
 
 def _shortens(words: Sequence[str], longer: Sequence[str]) -> str:
-    """Return the reason why a name may be a short form of a longer name: ``initials`` or ``middle name``.
-
-    It is empty if the name is no short form.
-    """
+    """Return how a name shortens a longer name: by ``initials`` or without a ``middle name``; else an empty text."""
     if list(words) == list(longer) or words[-1] != longer[-1] or not is_plain(longer) or len(longer) > 5:
         return ""
     given, full = words[:-1], longer[:-1]
@@ -200,13 +191,10 @@ def _shortens(words: Sequence[str], longer: Sequence[str]) -> str:
 
 
 def _respelt(candidate: Candidate, group: Sequence[Candidate]) -> tuple[Candidate, str] | None:
-    """Return (the name of almost the same spelling and meaning, reason), or None if there is none, or several.
-
-    Only names that come before this name are compared. Names that a document is about come before all others. Otherwise
-    the alphabetical order of the keys counts.
-    """
+    """Return (the only other name of almost the same spelling and meaning, reason)."""
     if len(candidate.key) < _SHORTEST_SPELLING or has_digit(candidate.key):
         return None
+    # Only names that come before this one are compared: those that a document is about, then by key.
     place = (not candidate.subject, candidate.key)
     similar = [other for other in group if (not other.subject, other.key) < place and _is_near(candidate, other)]
     return (similar[0], "spelling") if len(similar) == 1 else None
@@ -281,12 +269,9 @@ def _ratio(first: str, second: str) -> float:
 
 
 def _cosine(first: bytes, second: bytes) -> float:
-    """Return the cosine of two embeddings, estimated from the signs of their values.
-
-    ``first`` and ``second`` have one bit for each value. The estimate is cos(pi x share of bits that differ). It is 1
-    if the embeddings have different sizes or one is empty: then only the spelling decides.
-    """
+    """Estimate the cosine of two embeddings from the signs of their values, one bit for each value."""
     if not first or len(first) != len(second):
+        # The embeddings cannot be compared: only the spelling decides.
         return 1.0
     differing = (int.from_bytes(first, "big") ^ int.from_bytes(second, "big")).bit_count()
     return cos(pi * differing / (8 * len(first)))

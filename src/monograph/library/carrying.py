@@ -114,11 +114,7 @@ def _import_assertions(file: WholeFile, batch: Sequence[AssertedNode | AssertedR
 
 
 def _store(pipeline: Pipeline, batch: Sequence[ImportedDocument | Problem], forgets: bool) -> Report:
-    """Store imported documents, and return a report that also has the problems in the batch.
-
-    If the documents have vectors of the file's embedder, the memo keeps these vectors, so that they are not computed
-    again. ``forgets`` is whether removed text is erased from the bytes of the file.
-    """
+    """Store imported documents, erase removed text if ``forgets``, and report them and the problems in the batch."""
     records = [item for item in batch if isinstance(item, ImportedDocument)]
     values = {
         vector_key(pipeline.embedder.key, embedded_text(record.document.title, passage.metadata, passage.text)): vector
@@ -126,6 +122,7 @@ def _store(pipeline: Pipeline, batch: Sequence[ImportedDocument | Problem], forg
         for passage, vector in zip(record.document.passages, record.made, strict=False)
         if vector is not None
     }
+    # The memo keeps imported vectors of the file's embedder, so that they are not computed again.
     if values:
         with pipeline.database.write() as connection:
             memo.put(connection, memo.VECTOR, ((key, pack(normalised(vector)), 0) for key, vector in values.items()))

@@ -227,7 +227,7 @@ class GraphReader:
             return neighbourhood.whole(state)
 
     def _open_graph(self) -> AbstractContextManager[GraphState]:
-        """Return a context manager with a reader of one state of the graph. Raises InputError if there is no graph."""
+        """Open a reader of one state of the graph; raise InputError if there is no graph."""
         self._file.require_graph()
         return self._file.reading_graph()
 

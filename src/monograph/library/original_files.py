@@ -138,15 +138,12 @@ class Pages:
 
 
 def _locate(file: OpenFile, name: str) -> tuple[Path, Root]:
-    """Return the path of the file that a document was read from, and the synced root that has the file.
-
-    Raises SourceMissing if the document was not read from a file. In a view or snapshot, also raises SourceMissing if
-    the file has changed or is gone since the document was stored.
-    """
+    """Return (path, synced root) of the file that a document was read from."""
     with file.database.read() as connection:
         stored = _find_file(connection, lookup.only(connection, name))
     if stored is not None:
         source, _, root, path = stored
+        # In a view or snapshot, the file must be the same as when the document was stored.
         if not file.view or _compare_state(path, source)[0] == "same":
             return path, root
     raise SourceMissing(f"document {name!r} has no file that can be read", "read its stored text")

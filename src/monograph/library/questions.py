@@ -273,7 +273,6 @@ class Questions:
 
 
 def _make_reranking(file: OpenFile, reranker: Reranker | str | None) -> Reranking | None:
-    """Return the score function and the weight of the reranker for a search."""
     model = file.models.reranker(reranker)
     return None if model is None else Reranking(file.scores.by(model), weight_of(model))
 

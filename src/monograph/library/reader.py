@@ -436,10 +436,7 @@ class Writable(Reader):
         return self._change(lambda forgets: passages.remove(pipeline.forgetting(forgets), named, narrowed))
 
     def _change(self, work: Callable[[bool], Report], forget: bool | None = None, *, strict: bool = False) -> Report:
-        """Run a write, ``work``, and return its report, without counts of derived values if this is a view.
-
-        ``forget`` and ``strict`` are as for :meth:`~monograph.library.opened.WholeFile.forgetting`.
-        """
+        """Run a write and return its report, in a view without counts of derived values."""
         report = self._file.whole.forgetting(work, forget, strict=strict)
         if self._file.guard is None:
             return report

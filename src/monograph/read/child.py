@@ -253,11 +253,7 @@ def main() -> None:
 
 
 def _run_task(task: Task[Any], answers: Connection) -> bool:
-    """Run a task in this child process. Return False if the process ran out of memory and must end, else True.
-
-    The parent receives each part of the result, then the task's error if the task raised one. Empty bytes mark the end.
-    They are not sent if the process ran out of memory.
-    """
+    """Run a task and send its result. Return False if the process ran out of memory and must end, else True."""
     limit_memory(task.limits.max_memory)
     remaining = task.limits.max_seconds + GRACE_SECONDS
     failure: Exception | None = None
@@ -277,6 +273,7 @@ def _run_task(task: Task[Any], answers: Connection) -> bool:
     signal.setitimer(signal.ITIMER_REAL, 0)
     if failure is not None:
         answers.send(failure)
+    # Empty bytes mark the end of a result.
     if can_continue:
         answers.send_bytes(b"")
     return can_continue

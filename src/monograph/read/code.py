@@ -52,10 +52,7 @@ def read_code(opened: SourceFile) -> Items:
 
 
 def _definitions(text: str) -> Iterator[Heading]:
-    """Yield a heading for each definition. The level of the heading is the indentation of the definition in characters.
-
-    If comments or decorators stand directly above a definition, the heading starts at the first of these lines.
-    """
+    """Yield a heading for each definition. Its level is the indentation in characters."""
     start = above = 0
     attached = False
     for line in text.split("\n"):
@@ -64,6 +61,7 @@ def _definitions(text: str) -> Iterator[Heading]:
             matches = (pattern.match(line) for pattern in _DEFINITIONS)
             name = next((match[1] for match in matches if match), "")
         if name:
+            # Comments and decorators directly above belong to the definition.
             yield Heading(above if attached else start, indent, name)
             attached = False
         elif _LEADING_LINE.match(line):

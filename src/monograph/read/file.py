@@ -285,10 +285,7 @@ def _path_if_outside(real: str, home: str) -> str | None:
 
 
 def _is_inside(path: Path, root: Root, descriptor: int) -> bool:
-    """Return True if an open file is in its root; False if the file was replaced or deleted after it was opened.
-
-    ``descriptor`` is the file descriptor of the open file. Raises SourceUnreadable if a link leads out of the root.
-    """
+    """Return True if an open file is in its root; False if the file was replaced or deleted after it was opened."""
     folder = text_to_path(root.place)
     if root.follow_links or path == folder:
         return True

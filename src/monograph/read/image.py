@@ -25,18 +25,12 @@ Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 
 _LEAST_SCORE = 0.5
 _SAME_LINE = 0.5
-"""Highest vertical distance between the middles of two recognised boxes that belong to one line of text.
-
-The distance is given as a share of the smaller of the two boxes' heights.
-"""
+"""Highest vertical distance between the middles of boxes in one line, as a share of the smaller box's height."""
 
 _MOST_FRAMES = 200
 
 _ICON_SIDE, _ICON_PIXELS = 32, 20_000
-"""Minimum pixels of the shorter side, and of the area, of a picture in a document whose words are recognised.
-
-A picture below one of the two values counts as an icon, a bullet or a rule.
-"""
+"""Smallest shorter side and area, in pixels, of a picture in a document that is no icon, bullet or rule."""
 
 _DETECTION_SIDE = 736
 """Number of pixels to which RapidOCR enlarges the shorter side of a smaller image."""
@@ -45,11 +39,7 @@ _VERTICAL_RATIO = 1.5
 """A line of text counts as vertical if its height divided by its width is at least this ratio."""
 
 _CLASSIFIED_LINES, _BEGINNING_HEIGHTS = 9, 4
-"""Number of lines of an image that are classified as upright or upside down, and the part of each line that is used.
-
-That part begins at the left end of the line, or at the upper end of a vertical line. Its length is given as a multiple
-of the line's height.
-"""
+"""Number of lines classified as upright or upside down, and the length used of each, in heights of the line."""
 
 
 def read_image(opened: SourceFile) -> Items:
@@ -193,18 +183,16 @@ def _recognise_boxes(image: Pixels) -> list[tuple[Any, str]]:
 
 
 def _count_turns(image: Pixels, boxes: Sequence[Any]) -> int:
-    """Return the number of counter-clockwise quarter turns that make the text of an image upright, 0 to 3.
-
-    ``boxes`` has the corners, (4, 2), of each line. If the vertical boxes make up more than half of the total length of
-    all lines, the text counts as vertical. A classifier then tells for the longest lines whether they are upside down.
-    """
+    """Return how many counter-clockwise quarter turns make the text upright, 0 to 3. Each box is corners (4, 2)."""
     corners = [(*np.floor(box.min(axis=0)).astype(int), *np.ceil(box.max(axis=0)).astype(int)) for box in boxes]
     lines = [(right - left, bottom - top, left, top) for left, top, right, bottom in corners]
     lines.sort(key=lambda line: max(line[:2]), reverse=True)
     total_length = sum(max(wide, high) for wide, high, *_ in lines)
     vertical = 2 * sum(high for wide, high, *_ in lines if high >= _VERTICAL_RATIO * wide) > total_length
     same_direction = [line for line in lines if (line[1] >= _VERTICAL_RATIO * line[0]) == vertical]
+    # A classifier says of the longest lines whether they are upside down.
     reversed_ = 0.0
+    # The piece begins at the left end of a line, or at the upper end of a vertical line.
     for wide, high, left, top in same_direction[:_CLASSIFIED_LINES]:
         length = _BEGINNING_HEIGHTS * min(wide, high)
         piece = np.rot90(image[top : top + min(high, length), left : left + min(wide, length)], int(vertical))

@@ -91,12 +91,7 @@ class KeptPictures:
 
 
 def _encode(image: Image, data: bytes) -> tuple[bytes, str, int]:
-    """Return (bytes of a picture file, media type, number of pixels).
-
-    ``data`` is the picture's own file, or empty. It is returned unchanged if it is an upright PNG or JPEG within
-    MOST_SIDE and MOST_BYTES. Otherwise the picture is rotated upright, scaled down to MOST_SIDE if it is larger, and
-    encoded as PNG or JPEG.
-    """
+    """Return (bytes, media type, number of pixels) of an upright PNG or JPEG; ``data`` itself if it fits."""
     from PIL import ImageOps
 
     fits = max(image.size) <= MOST_SIDE and 0 < len(data) <= MOST_BYTES

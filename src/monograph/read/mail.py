@@ -19,10 +19,7 @@ from monograph.read.web import add_page, parse
 from monograph.values import Problem
 
 _DEEPEST = 2
-"""Nesting depth of a message. At this depth or deeper, the attachments of the message are not read.
-
-A message that is a file on disk has depth 0. A message in an archive, or attached to another message, has depth 1.
-"""
+"""Nesting depth from which attachments are not read. A file on disk has depth 0, a message in it depth 1."""
 
 Attachments: TypeAlias = Iterator[tuple[str, Callable[[], bytes | None]]]
 """Attachments of a message: (name, function that returns the bytes).
@@ -60,11 +57,7 @@ def read_msg(opened: SourceFile) -> Items:
 
 
 def _message(opened: SourceFile, headers: Mapping[str, str], body: str, html: bytes, attachments: Attachments) -> Items:
-    """Yield a message as one document, then the documents of each attachment.
-
-    If an attachment cannot be read, yield a problem for it. ``body`` is the plain text of the message. ``html`` is used
-    if ``body`` is empty.
-    """
+    """Yield a message as one document, then, for each attachment, its documents or a problem."""
     composer = Composer()
     composer.add("\n".join(f"{name.capitalize()}: {value}" for name, value in headers.items() if value))
     if body.strip():

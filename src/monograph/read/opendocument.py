@@ -17,10 +17,7 @@ _DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
 _LINK = "{http://www.w3.org/1999/xlink}href"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _SHOWING = {_TEXT + "h", _TEXT + "p", _TABLE + "table", _DRAW + "image"}
-"""Elements that become text or pictures. After the text of such an element, the words of the pictures in it are added.
-
-All other elements are only containers of these elements.
-"""
+"""Elements that become text or pictures. All other elements are only containers of these elements."""
 
 _SKIPPED = {_TEXT + "tracked-changes", _OFFICE + "annotation", _TEXT + "note-citation"}
 
@@ -60,6 +57,7 @@ def _read(opened: SourceFile, form: str) -> Items:
                     slides += 1
                     composer.place(Place(0, slide=slides, boundary=True))
                 stack.extend(reversed(element))
+            # The words of pictures follow the text of the element that contains them.
             if element.tag in _SHOWING:
                 for image in element.iter(_DRAW + "image"):
                     composer.add(pictures.words(part_of(archive, image.get(_LINK, ""))))
@@ -68,7 +66,6 @@ def _read(opened: SourceFile, form: str) -> Items:
 
 
 def _paragraph_text(element: ElementTree.Element) -> str:
-    """Return the text of a paragraph, with its spaces, tabs and line breaks."""
     parts: list[str] = []
     stack: list[ElementTree.Element | str] = [element]
     while stack:

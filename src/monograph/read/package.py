@@ -30,8 +30,7 @@ _OFFICE: tuple[tuple[str, Format], ...] = (
 _OLE: tuple[tuple[str, Format], ...] = (("Workbook", "xls"), ("Book", "xls"), ("__properties_version1.0", "msg"))
 _OLD = {"WordDocument": "an old Word document", "PowerPoint Document": "an old PowerPoint file"}
 _NOT_PARSED = (".svg", ".html", ".htm", ".xhtml")
-"""Suffixes of parts of Office files in which a DOCTYPE is allowed: pictures and web pages, which are not parsed as XML.
-"""
+"""Suffixes of parts of Office files that may have a DOCTYPE, because they are not parsed as XML."""
 
 
 def format_inside(opened: SourceFile, container: Format) -> Format:
@@ -112,12 +111,9 @@ def _refuse_locked(archive: zipfile.ZipFile) -> None:
 
 
 def _refuse_entities(archive: zipfile.ZipFile) -> None:
-    """Raise SourceDamaged if a part of an Office file has a DOCTYPE: only malicious files have one.
-
-    A part whose suffix is in _NOT_PARSED is not checked. All other parts are checked, because an XML part may
-    have any name.
-    """
+    """Raise SourceDamaged if a part of an Office file has a DOCTYPE: only malicious files have one."""
     for entry in archive.infolist():
+        # An XML part may have any name.
         if not entry.is_dir() and not entry.filename.lower().endswith(_NOT_PARSED):
             with archive.open(entry) as part:
                 if _find_declaration(part):
@@ -132,11 +128,7 @@ class _RootStarted(Exception):
 
 
 def _find_declaration(part: IO[bytes]) -> str:
-    """Return "ENTITY" if an XML part declares an entity; else "DOCTYPE" if the part has a DOCTYPE; else an empty text.
-
-    Only declarations before the root element count. If the bytes are not XML, return an empty text. The readers parse
-    XML with Expat, so this function does too: both understand every encoding alike.
-    """
+    """Return "ENTITY" if an XML part declares an entity, else "DOCTYPE" if it has a DOCTYPE, else an empty text."""
     declaration = ""
 
     def doctype(*_: object) -> None:
@@ -150,6 +142,7 @@ def _find_declaration(part: IO[bytes]) -> str:
     def root(*_: object) -> None:
         raise _RootStarted
 
+    # Expat, because the readers parse with it: both must understand every encoding alike.
     parser = expat.ParserCreate()
     parser.StartDoctypeDeclHandler, parser.EntityDeclHandler, parser.StartElementHandler = doctype, entity, root
     with contextlib.suppress(_RootStarted, expat.ExpatError):

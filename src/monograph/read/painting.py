@@ -27,10 +27,7 @@ SECONDS = 20.0
 _PNG_LEVEL = 4
 
 _DEVICE = 1_000_000
-"""Width and height in pixels that a page is assumed to have when PDFium converts a position to pixels.
-
-The pixels divided by this number are the position as a share (0 to 1) of the page's size.
-"""
+"""Width and height in pixels passed to PDFium for a page. A position divided by it is a share (0 to 1)."""
 
 
 PAINT_LIMITS = Limits(max_seconds=SECONDS)
@@ -106,14 +103,10 @@ def letters(text: str) -> str:
 
 
 _open_pdfs: dict[tuple[str, int, int], pypdfium2.PdfDocument] = {}
-"""Cache of the child process with at most one entry: the PDF of the last task, kept open for further pages.
-
-The key is (path, size in bytes, modification time in nanoseconds). Size and time are -1 if they are unknown.
-"""
+"""Cache of the child process: only the last PDF, by (path, size in bytes, modification time in nanoseconds)."""
 
 
 def _open_pdf(path: Path, root: Root, limits: Limits) -> pypdfium2.PdfDocument:
-    """Return an open PDF. It comes from the cache if the file is unchanged."""
     try:
         state = path.stat()
         key = (str(path), state.st_size, state.st_mtime_ns)
@@ -129,10 +122,7 @@ def _open_pdf(path: Path, root: Root, limits: Limits) -> pypdfium2.PdfDocument:
 
 
 def _find_stretch(text: pypdfium2.PdfTextPage, words: str, before: int) -> tuple[int, int] | None:
-    """Return (index of the first character, number of characters) of words on a page; None if they do not occur.
-
-    ``words`` is a result of :func:`letters`. ``before`` is that of :class:`FindTask`.
-    """
+    """Return (index, number of characters) of the occurrence of words nearest to ``before``; None if there is none."""
     from pypdfium2 import raw
 
     flat, indices = [], []
@@ -142,6 +132,7 @@ def _find_stretch(text: pypdfium2.PdfTextPage, words: str, before: int) -> tuple
         flat.append(folded)
         indices += [number] * len(folded)
     page_text = "".join(flat)
+    # ``words`` is a result of letters(), as ``page_text`` is.
     starts, position = [], page_text.find(words) if words else -1
     while position >= 0:
         starts.append(position)
@@ -154,10 +145,7 @@ def _find_stretch(text: pypdfium2.PdfTextPage, words: str, before: int) -> tuple
 
 
 def _box(page: pypdfium2.PdfPage, corners: tuple[float, float, float, float]) -> Box:
-    """Return a rectangle of a PDF page in shares (0 to 1) of the displayed page's width and height.
-
-    ``corners`` are its (left, bottom, right, top) in PDF coordinates. The rotation of the page is applied.
-    """
+    """Convert (left, bottom, right, top) in a PDF to shares (0 to 1) of the displayed page's width and height."""
     from ctypes import byref, c_int
 
     from pypdfium2 import raw

@@ -5,10 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 _PRIVATE = 0xEF00
-"""Code point that is added to a byte of a path that is not UTF-8. The sum is the stored private-use character.
-
-The byte 0x80 is stored as U+EF80, the byte 0xFF as U+EFFF.
-"""
+"""Code point added to a byte that is not UTF-8, to store it as a private-use character: 0x80 as U+EF80."""
 
 
 def path_to_text(path: Path | str) -> str:

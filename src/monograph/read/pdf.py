@@ -99,17 +99,7 @@ def _read_page(
     pictures: Pictures,
     recognition_error: SourceError | None,
 ) -> tuple[str, list[str]]:
-    """Return (text, marks of the pictures) of a page.
-
-    A mark is a text that shows the position of a picture until a model describes the picture
-    (:class:`~monograph.read.kept.Picture`). If no model will describe pictures, the list of marks is empty.
-
-    A page that has pictures but no text is drawn as one picture. The text is then the words recognised in this picture,
-    or its mark if a model will describe pictures.
-
-    ``recognition_error`` is the error with which the recognition of a previous page failed, or None. If it is not None,
-    a page that has pictures but no text is not drawn, and the error is raised again.
-    """
+    """Return (text, marks of the pictures) of a page. A page without text is drawn as one picture."""
     import pypdfium2
 
     from monograph.read.image import recognise
@@ -123,12 +113,14 @@ def _read_page(
         if next(iter(images), None) is None:
             return "", []
         if recognition_error is not None:
+            # Recognition failed on a previous page, and would fail again.
             raise recognition_error
         refuse_when_late(opened)
         width, height = (round(side * _RECOGNITION_SCALE) for side in page.get_size())
         refuse_size(width, height, opened.limits)
         bitmap = page.render(scale=_RECOGNITION_SCALE)
         if opened.describing:
+            # The mark of the whole page stands for its text until a model describes the page.
             return pictures.drawn(bitmap.to_pil(), numbered=False), []
         return recognise(bitmap.to_numpy()), []
 
@@ -136,11 +128,7 @@ def _read_page(
 def _page_marks(
     page: pypdfium2.PdfPage, images: Iterator[Any], opened: SourceFile, pictures: Pictures
 ) -> Iterator[str]:
-    """Yield the mark of each picture on a page that has text; an empty text for a picture that is skipped.
-
-    A picture that fills the page is skipped: it is a background, or a scan whose words the page has as text already. A
-    picture that cannot be drawn is skipped too.
-    """
+    """Yield the mark of each picture on a page that has text; an empty text for a picture that is skipped."""
     import pypdfium2
 
     wide, high = page.get_size()
@@ -151,6 +139,7 @@ def _page_marks(
             left, bottom, right, top = image.get_bounds()
             width, height = image.get_px_size()
             refuse_size(width, height, opened.limits)
+            # A picture that fills the page is skipped: a background, or a scan whose words are text already.
             if (right - left) * (top - bottom) < _FULL_PAGE_SHARE * wide * high:
                 mark = pictures.drawn(image.get_bitmap(render=True).to_pil())
         yield mark

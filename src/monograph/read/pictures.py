@@ -157,10 +157,7 @@ def part_of(archive: zipfile.ZipFile, name: str) -> bytes:
 
 
 def _targets(archive: zipfile.ZipFile, part: str) -> dict[str, str]:
-    """Return {relation id: name of the other part} for each part of an Office file to which ``part`` refers.
-
-    ``archive`` is the Office file. References to other files are left out.
-    """
+    """Return {relation id: name of a part} for the parts of an Office file to which ``part`` refers."""
     folder, name = posixpath.split(part)
     relations = posixpath.join(folder, "_rels", f"{name}.rels")
     if relations not in archive.namelist():

@@ -15,16 +15,12 @@ from monograph.values import Place
 
 _MOST_VALUES = 5_000_000
 _MOST_YAML_VALUES = 200_000
-"""Most values of a YAML file, counted after its aliases are expanded: a few bytes can expand to more than memory holds.
-"""
+"""Most values of a YAML file after alias expansion: a few bytes can expand to more than memory holds."""
 
 _DEEPEST = 100
 _NAME = regex(r"[^\W\d]\w*")
 _MOST_INLINE_VALUES = 12
-"""Most values of a small flat object: an object without other objects in it.
-
-The values of a small flat object become lines in the paragraph of the object that contains it.
-"""
+"""Most values of a small flat object: it has no objects in it, and is written in the paragraph of its parent."""
 
 
 def read_json(opened: SourceFile) -> Items:
@@ -67,14 +63,7 @@ def _document(opened: SourceFile, value: Any, form: str) -> Items:
 
 
 def _records(value: Any, opened: SourceFile, max_values: int) -> Iterator[tuple[str, list[str]]]:
-    """Yield (JSON path, lines) of each record in reading order: an object comes before the objects in it.
-
-    A record has the plain values of one object or list, and of the small objects in it (see _MOST_INLINE_VALUES). A
-    plain value is a number, a text, a boolean, null, or a list without objects and lists. A line is ``key: value``, or
-    only the value if there is no key.
-
-    Raises SourceTooLarge if there are more than ``max_values`` values.
-    """
+    """Yield (JSON path, lines) of each object or list with plain values, an object before the objects in it."""
     stack: list[tuple[str, str, Any, int]] = [("$", "", value, 0)]
     count = 0
     while stack:
@@ -103,11 +92,7 @@ def _format_line(name: str, value: Any) -> str:
 
 
 def _flatten(value: dict[Any, Any] | list[Any], path: str) -> list[tuple[str, Any, str]]:
-    """Return (name, value, JSON path) of each item of an object or list. ``path`` is the JSON path of ``value``.
-
-    The name is the key of the item, empty for an item of a list. An item that is a small flat object (see
-    _MOST_INLINE_VALUES) is replaced by its own items, with names such as ``address.city``.
-    """
+    """Return (name, value, JSON path) of each item. A small flat object gives items such as ``address.city``."""
     if isinstance(value, list):
         return [("", item, f"{path}[{index}]") for index, item in enumerate(value)]
     items = []

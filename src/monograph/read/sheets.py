@@ -73,11 +73,7 @@ class _Sheet:
 
 
 def _documents(opened: SourceFile, form: str, sheets: Sequence[_Sheet], title: str) -> Items:
-    """Yield the documents of a workbook: a large sheet fills several documents, small sheets share one document.
-
-    A document is full when it has ROWS_A_DOCUMENT rows. The words of pictures may add more rows. ``form`` is the format
-    in the metadata. ``title`` is the title of the documents; if it is empty, the title is the name of the file.
-    """
+    """Yield the documents of a workbook, of up to ROWS_A_DOCUMENT rows each. Small sheets share a document."""
     composer, pictures = Composer(), Pictures(opened)
     count = part = 0
     for sheet in sheets:
@@ -104,6 +100,7 @@ def _documents(opened: SourceFile, form: str, sheets: Sequence[_Sheet], title: s
                 yield from _part(composer, opened, form, title, part)
                 part, count, composer = part + 1, 0, Composer()
                 composer.heading(1, name)
+        # The words of pictures may exceed ROWS_A_DOCUMENT.
         add_sheet(composer, picture_rows, None, name)
         count += len(picture_rows)
     yield from pictures.take()
@@ -153,11 +150,7 @@ def number(value: float, code: str) -> str:
 
 
 def _plain_text(value: Any) -> str:
-    """Return the text of a cell's value. The number format of the cell is ignored.
-
-    A float is written with at most 15 significant digits, and without ``.0`` at the end. A datetime whose time is 00:00
-    is written as a date only. The text of None is empty.
-    """
+    """Return the text of a cell's value, regardless of the cell's number format."""
     if value is None:
         return ""
     if isinstance(value, bool):

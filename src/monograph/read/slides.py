@@ -53,11 +53,7 @@ def read_pptx(opened: SourceFile) -> Items:
 
 
 def _sorted_shapes(shapes: Any, depth: int = 0) -> Iterator[Any]:
-    """Yield shapes from top to bottom; in place of a group, yield the shapes in the group.
-
-    ``depth`` is the number of groups that contain ``shapes``, one inside another. Groups in _DEEPEST_GROUP other groups
-    are not opened.
-    """
+    """Yield shapes from top to bottom; in place of a group, yield the shapes in the group."""
     for shape in sorted(shapes, key=lambda item: (item.top or 0, item.left or 0)):
         if hasattr(shape, "shapes") and depth < _DEEPEST_GROUP:
             yield from _sorted_shapes(shape.shapes, depth + 1)

@@ -146,9 +146,9 @@ def encoding_of(data: bytes) -> tuple[str, int]:
 
 
 def _is_utf8(data: bytes) -> bool:
-    """Return whether all bytes are valid UTF-8. They are decoded block by block to save memory."""
     decoder, view = codecs.getincrementaldecoder("utf-8")(), memoryview(data)
     try:
+        # Block by block, to save memory.
         for start in range(0, len(data), _BLOCK):
             decoder.decode(view[start : start + _BLOCK])
         decoder.decode(b"", final=True)

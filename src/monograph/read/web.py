@@ -92,12 +92,9 @@ def parse(data: bytes) -> LexborHTMLParser:
 
 
 def _decode_by_guess(data: bytes) -> str:
-    """Decode a page that declares no encoding, or a wrong one.
-
-    Latin text that is not valid UTF-8 is decoded as cp1252, as the HTML standard suggests. All other text is decoded by
-    :func:`monograph.read.text.decode`.
-    """
+    """Decode a page that declares no encoding, or a wrong one."""
     text, _ = decode(data)
+    # The HTML standard suggests cp1252 for Latin text that is not UTF-8.
     if not any("\u024f" < character < "\u2000" or character > "\u2fff" for character in text):
         try:
             data.decode("utf-8")
@@ -146,10 +143,7 @@ def _main_element(body: LexborNode, text_length: int) -> LexborNode:
 
 
 def _is_menu(node: LexborNode) -> bool:
-    """Return whether an element is a menu.
-
-    A menu has at least three links and no h1, h2 or h3. More than _MENU_LINK_SHARE of its text is in the links.
-    """
+    """Return whether an element is a menu: at least three links with most of its text, and no h1, h2 or h3."""
     links = node.css("a")
     if len(links) < 3 or node.css_matches("h1, h2, h3"):
         return False
@@ -201,10 +195,7 @@ _ATOMIC = frozenset({"table", "pre"})
 
 
 def _walk(root: LexborNode) -> Iterator[tuple[LexborNode, bool]]:
-    """Yield each node of a tree twice: as (node, True) before its children, and as (node, False) after them.
-
-    The children of tables and preformatted text are not visited.
-    """
+    """Yield each node of a tree twice: as (node, True) before its children, and as (node, False) after them."""
     stack: list[tuple[LexborNode, bool]] = [(root, False), (root, True)]
     while stack:
         node, entering = stack.pop()

@@ -71,11 +71,7 @@ def _paragraph_text(paragraph: Any) -> str:
 
 
 def _table_rows(table: Any) -> Iterator[list[str]]:
-    """Yield the texts of the cells in each row of a table.
-
-    A cell that spans n columns is followed by n - 1 empty cells, so that later cells stay in their columns. The text of
-    a nested table is part of the cell that contains the table.
-    """
+    """Yield the texts of the cells in each row of a table. A cell includes the text of tables inside it."""
     from docx.oxml.ns import qn
 
     for row in table._tbl.iterchildren(qn("w:tr")):
@@ -84,6 +80,7 @@ def _table_rows(table: Any) -> Iterator[list[str]]:
             span = cell.find(f"{qn('w:tcPr')}/{qn('w:gridSpan')}")
             width = int(span.get(qn("w:val"), "1")) if span is not None else 1
             cells.append(" ".join(_paragraph_text(paragraph) for paragraph in cell.iter(qn("w:p"))))
+            # Empty cells for the other columns of the cell keep later cells in their columns.
             cells += [""] * min(width - 1, 63)
         yield cells
 

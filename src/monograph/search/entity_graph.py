@@ -41,8 +41,7 @@ CHUNKS = 8
 id."""
 
 _NAMED = Struct("<iBBB")
-"""Layout of a :data:`monograph.store.graph.graphs.NAMED` record: row of a name, the first and the second sentence that
-have the name, and the kind of the entity."""
+"""Layout of a record of ``graphs.NAMED``: row of a name, first and second sentence with it, kind of the entity."""
 
 Edge: TypeAlias = tuple[int, int]
 """The two entities that an edge connects, given as numbers of :class:`EntityNeighbourhood`, the lower number first."""
@@ -144,11 +143,7 @@ class _ChunkNames:
     entities: list[int]
 
     def neighbours(self, entity: int) -> set[int]:
-        """Return the entities that this chunk links to an entity.
-
-        Two entities are linked if one sentence names both, or if a language model found a relation between them. The
-        result may contain the given entity.
-        """
+        """Return the entities that share a sentence or a relation with an entity; may include the entity itself."""
         sentences = set()
         for named, (_, first, second, _) in zip(self.entities, self.records, strict=True):
             if named == entity:
@@ -219,10 +214,7 @@ class _AroundReader:
         return self.chunks[chunk].entities if chunk in self.chunks else ()
 
     def expand(self, entities: Sequence[int]) -> list[tuple[int, int]]:
-        """Return (entity, neighbour) pairs, at most NEIGHBOURS for each entity.
-
-        The pairs that most chunks name together come first.
-        """
+        """Return (entity, neighbour) pairs, most frequent first, at most NEIGHBOURS for each entity."""
         chunks_by_entity = self._choose_chunks(entities)
         self.read(chunk for chunks in chunks_by_entity.values() for chunk in chunks)
         keys = self.keys
@@ -256,12 +248,7 @@ class _AroundReader:
         return chosen
 
     def kinds(self, entities: Iterable[int]) -> tuple[dict[int, str], dict[int, tuple[int, int]]]:
-        """Return (kind of each entity, occurrence of each entity), both by entity.
-
-        The kind is the one that most of the chunks give to the entity. Of equally frequent kinds, the first in
-        ENTITY_KINDS is returned. The occurrence is (row of a name of the entity, row of the first chunk read that
-        contains this name). Entities that none of the chunks names are left out.
-        """
+        """Return ({entity: most frequent kind}, {entity: (row of a name, row of the first chunk with it)})."""
         counts: dict[int, dict[int, int]] = {entity: {} for entity in entities}
         written: dict[int, tuple[int, int]] = {}
         for chunk, chunk_names in self.chunks.items():
@@ -271,5 +258,6 @@ class _AroundReader:
                     if not kind_counts:
                         written[entity] = (name, chunk)
                     kind_counts[kind] = kind_counts.get(kind, 0) + 1
+        # Of equally frequent kinds, the first in ENTITY_KINDS is taken.
         kinds = {row: ENTITY_KINDS[min(counts[row], key=lambda kind: (-counts[row][kind], kind))] for row in written}
         return kinds, written

@@ -108,12 +108,7 @@ def _rank_hits(
     matches: Sequence[Ranking],
     first: rerank.RerankedHead,
 ) -> list[Hit]:
-    """Return the k best hits among the chunks of a walk and the chunks that match word for word.
-
-    ``ordered`` has (row, value) of the chunks that the walk found, best first. ``matches`` are the rankings of
-    word-for-word matches: their values are added, see :func:`monograph.search.fusion.add_lifts`. ``rankings`` are the
-    other rankings; they give each hit its origins. ``first`` has the chunks that a reranker put into a new order.
-    """
+    """Return the k best hits among the chunks of a walk and the chunks that match word for word."""
     matched = {row for ranked in matches for row in ranked.rows}
     values = fusion.add_lifts(dict(ordered), matches)
     ranks = {row: rank for rank, (row, _) in enumerate(ordered)}
@@ -124,6 +119,7 @@ def _rank_hits(
     best = [row for *_, row in keys[:k]]
     chances = {row: walk_state.scores.chance(row) for row in best}
     evidence = dict(chances)
+    # A reranker put these chunks into a new order.
     if first.rows:
         evidence |= first.reassign_values({row: walk_state.scores.chance(row) for row in first.rows})
     for ranked in matches:
@@ -180,10 +176,7 @@ class _Way:
 
 
 def _find_way(walk_state: Walk, row: int) -> _Way | None:
-    """Return the most probable path to a chunk, or None if no path makes the chunk more probable.
-
-    A chunk without a path was found by its own words or vector.
-    """
+    """Return the most probable path to a chunk; None if its own words or vector make it at least as probable."""
     links: list[tuple[int, int]] = []
     current, chance = row, walk_state.scores.own(row)
     passed = {row}

@@ -118,11 +118,7 @@ def search(reader: Reader, query: Query) -> list[Hit]:
 
 
 def _find_starting_nodes(snapshot: Reader, embedder: Embedder, question: Question) -> dict[int, float]:
-    """Return the starting entities, each with its similarity to a name of the question, by row.
-
-    The similarity of an entity that the question names is 1. For any other entity it is the highest cosine between one
-    of the entity's names and a name in the question.
-    """
+    """Return {row: similarity} of the starting entities: 1 if the question names it, else its highest cosine."""
     asked_names = [named.name for named in question.names[:MOST_ASKED]]
     similarities = {name.head: 1.0 for name in asked_names}
     texts = list(dict.fromkeys([*(name.key for name in asked_names), *map(key_of, question.unknown)]))[:MOST_ASKED]
@@ -141,15 +137,12 @@ def _find_starting_nodes(snapshot: Reader, embedder: Embedder, question: Questio
 
 
 def _find_shortest_paths(paths: Iterable[ScoredPath], part: EntityNeighbourhood) -> dict[int, ScoredPath]:
-    """Return the shortest path to each chunk of the dense search, by the row of the chunk.
-
-    Of paths of equal length, the path with the highest score is returned. A path to a chunk ends at the first entity on
-    the path that the chunk names. Chunks that no path reaches are left out.
-    """
+    """Return the shortest path, of equal ones the best, to each chunk that a path reaches, by chunk row."""
     naming: dict[int, list[int]] = {}
     for chunk, entities in part.named.items():
         for entity in entities:
             naming.setdefault(entity, []).append(chunk)
+    # A path to a chunk ends at the first entity on the path that the chunk names.
     ends = {(len(nodes), -path.score, nodes) for path in paths for nodes in accumulate((node,) for node in path.nodes)}
     shortest: dict[int, ScoredPath] = {}
     for _, score, nodes in sorted(ends):
@@ -159,11 +152,7 @@ def _find_shortest_paths(paths: Iterable[ScoredPath], part: EntityNeighbourhood)
 
 
 def _score_descriptions(snapshot: Reader, embedder: Embedder, rows: Iterable[int], vector: Float32) -> dict[int, float]:
-    """Return the cosines to the query of chunks that are embedded together with their descriptions, by chunk row.
-
-    The descriptions are those of the mentions in a chunk: see :meth:`monograph.search.reader.Reader.descriptions`.
-    Chunks without a description are left out. ``vector`` is the vector of the query.
-    """
+    """Return {row: cosine to the query vector} of chunks, each embedded with the descriptions of its mentions."""
     described = {}
     for row, descriptions in snapshot.descriptions(rows).items():
         if text := "\n".join(dict.fromkeys(filter(None, descriptions))):

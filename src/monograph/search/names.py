@@ -312,10 +312,7 @@ class Names:
         return as_entities(heads, keys, written(self.connection, where, keys))
 
     def _load_joined(self, members: Mapping[int, Sequence[NameRow]]) -> dict[int, list[NameRow]]:
-        """Return, for each entity, the names of the other entities that asserted relations join to it.
-
-        The names are by the row of the entity's head. Entities without such names are left out.
-        """
+        """Return, by head, the names of the other entities that asserted relations join to each entity."""
         keys = [name.key for group in members.values() for name in group]
         joined = assertions.related_names(self.connection, keys, MOST_JOINED)
         if not joined:

@@ -178,10 +178,7 @@ def clauses(text: str) -> tuple[str, ...]:
 
 
 def _find_names(reader: Reader, tokens: list[_Token], small: Collection[str]) -> tuple[list[NameRow], tuple[str, ...]]:
-    """Return (the longest names that the file knows, capitalised words that are in none of these names).
-
-    The first word of the question is never among the capitalised words. ``small`` are function words.
-    """
+    """Return (longest known names, capitalised words in none of them). ``small`` are function words."""
     keys = [token.key for token in tokens]
     spans: dict[tuple[int, int], str] = {}
     for length in range(min(LONGEST_NAME, len(tokens)), 0, -1):
@@ -204,6 +201,7 @@ def _find_names(reader: Reader, tokens: list[_Token], small: Collection[str]) ->
         if is_name:
             names[row.key] = row
             in_name[first:last] = [True] * (last - first)
+    # The first word of a question is capitalised anyway.
     unknown = [
         token.written for token, used in zip(tokens[1:], in_name[1:], strict=True) if token.is_capital and not used
     ]
@@ -211,10 +209,7 @@ def _find_names(reader: Reader, tokens: list[_Token], small: Collection[str]) ->
 
 
 def _find_unspaced(reader: Reader, text: str, excluded: Sequence[NameRow]) -> list[NameRow]:
-    """Return the longest names in Chinese text that the file knows and that are not ``excluded``.
-
-    A name of two characters is returned only if a document is about it.
-    """
+    """Return the longest known names in Chinese text that are not ``excluded``."""
     spans = list(chinese_spans(text))
     by_key = reader.names.known({key for *_, key in spans})
     subject_rows = reader.names.subjects_among([row.row for row in by_key.values()])
@@ -223,6 +218,7 @@ def _find_unspaced(reader: Reader, text: str, excluded: Sequence[NameRow]) -> li
     covered: set[int] = set()
     for start, end, key in sorted(spans, key=lambda span: (span[0] - span[1], span[0])):
         row = by_key.get(key)
+        # A name of two characters is returned only if a document is about it.
         if row is not None and covered.isdisjoint(range(start, end)) and (end - start > 2 or row.row in subject_rows):
             covered.update(range(start, end))
             longest[row.row] = row
@@ -230,11 +226,8 @@ def _find_unspaced(reader: Reader, text: str, excluded: Sequence[NameRow]) -> li
 
 
 def _find_other_forms(reader: Reader, text: str, tokens: list[_Token], excluded: Sequence[NameRow]) -> list[NameRow]:
-    """Return the names that the question writes in another form than the file does, in order of key.
-
-    Names in ``excluded`` are left out. Other forms are: a day in another format or without its year, a person's name
-    written as one word, and a first name that only one person has.
-    """
+    """Return the names, not ``excluded``, that the question writes in another form than the file, by key."""
+    # A person's name may be written as one word, and a day in another format or without its year.
     written = [parts for token in tokens if (parts := split_joined_words(token.written)) != token.written]
     yearless: list[NameRow] = []
     if any(map(str.isdecimal, text)):  # A text without a digit names no day.

@@ -135,11 +135,8 @@ def move_up_requested(found: list[Hit], times: Sequence[TimeSpan], k: int) -> li
 
 
 def _reorder(found: Sequence[Hit], order: Sequence[int], new_origins: Mapping[int, Origin]) -> list[Hit]:
-    """Return the hits in a new order, and add new origins to some of them.
-
-    ``order`` has the indexes of the hits, and ``new_origins`` the new origin of a hit by its index. The scores and
-    relevances are not moved with the hits: the first hit gets the highest score and relevance, and so on.
-    """
+    """Return the hits in the order of the given indexes, with new origins added by index."""
+    # Scores and relevances are not moved with the hits: the first hit gets the highest, and so on.
     scores = sorted([hit.score for hit in found], reverse=True)
     relevance = sorted([hit.relevance for hit in found], reverse=True)
     return [

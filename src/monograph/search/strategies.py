@@ -241,11 +241,7 @@ class Tree(BuiltInMode):
 
 
 def _search_hybrid(reader: Reader, query: Query, alpha: float | None = None, counts: Counts | None = None) -> list[Hit]:
-    """Return hits by words (``alpha`` 0), by vectors (``alpha`` 1), or by both, with ``alpha`` as the vectors' weight.
-
-    With ``alpha`` None, the default weights are used. ``counts`` are the counts of the query's words; None means that
-    they are counted here.
-    """
+    """Return hits by words (``alpha`` 0), vectors (1) or both. ``alpha`` is the vectors' weight (None: default)."""
     from monograph.search import fusion, rerank, words
 
     k = query.k if query.reranker is None else rerank.most(query)

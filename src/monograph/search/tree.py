@@ -36,10 +36,7 @@ def search(reader: Reader, query: Query, detail: float | None, budget: int | Non
 
 
 def _choose(rankings: Sequence[Ranking], k: int, detail: float | None) -> list[tuple[int, int]]:
-    """Return (kind, position in ``rankings[kind]``) of at most k hits, best first.
-
-    Kind 0 is a chunk, 1 a summary. At equal scores the chunk comes before the summary.
-    """
+    """Return (kind, position in ``rankings[kind]``) of the k best hits. Kind 0 is a chunk, 1 a summary."""
     counts = [k, k]
     if detail is not None:
         counts = [round(detail * k), k - round(detail * k)]
@@ -76,16 +73,13 @@ def _load_hits(reader: Reader, rankings: Sequence[Ranking], chosen: Sequence[tup
 
 
 def _fit_budget(hits: list[Hit], budget: int, detail: float | None) -> list[Hit]:
-    """Return the hits that fit into ``budget`` tokens, in the same order.
-
-    With ``detail``, chunks get their share of the tokens first. Summaries then get their share, and the tokens that the
-    chunks left. Tokens that are still left go to further hits of either kind.
-    """
+    """Return the hits that fit into ``budget`` tokens, in the same order."""
     tokens = count_tokens([hit.text for hit in hits])
     kept: set[int] = set()
     shares: list[tuple[bool | None, int]] = [(None, budget)]
     if detail is not None:
         chunk_budget = round(detail * budget)
+        # Chunks get their share first. Summaries get theirs and what is left; then hits of either kind.
         shares = [(False, chunk_budget), (True, budget - chunk_budget), (None, 0)]
     remaining = 0
     for summary, share in shares:

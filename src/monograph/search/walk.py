@@ -216,19 +216,7 @@ def in_order(found: Walk, first: Head, most: int | None = None) -> list[tuple[in
 def _match_subjects(
     state: Walk, subjects: Sequence[SubjectChunk]
 ) -> tuple[dict[int, int], list[tuple[int, bool, float, float, float]]]:
-    """Return ({chunk: name that fits best}, features of each chunk) for chunks of documents about the question's names.
-
-    Chunks and names are given by their rows. ``subjects`` are the chunks. If a document is about several names, a name
-    in its title fits better than a name at the beginning of its text. Among equals, the name with the larger share of
-    the question fits better. The features of a chunk are a tuple:
-
-    1. the row of the chunk;
-    2. whether the title has the name;
-    3. the name's share of the question: the weight of its words divided by the weight of all the question's words;
-    4. the share of the words of the title's qualifier (its part in parentheses) that the question has, minus 0.5; 0 if
-       there is no qualifier;
-    5. 1 / sqrt(number of documents about the name).
-    """
+    """Return ({chunk: name that fits best}, features of each chunk) of documents about the question's names."""
     by_name = {named.name.row: named for named in state.question.names}
     key = {named.name.row: named.name.key for named in state.question.names}
     entity = {named.name.head: named for named in state.question.names}
@@ -240,12 +228,16 @@ def _match_subjects(
     features: dict[int, tuple[int, bool, float, float, float]] = {}
     for subject in sorted(subjects, key=lambda subject: key[subject.name]):
         fit = 0.0
+        # The qualifier is the part of the title in parentheses.
         if subject.qualifier:
             words = subject.qualifier.split()
             fit = sum(word in state.question.keys for word in words) / len(words) - 0.5
         share, previous = by_name[subject.name].share, features.get(subject.chunk)
+        # A name in the title fits better than one in the text; then the larger share of the question counts.
         if previous is None or (subject.by_title, share) > (previous[1], previous[2]):
             best[subject.chunk] = subject.name
+            # The row; whether the title has the name; the share of the question that the name has; the share of the
+            # qualifier that the question has, minus 0.5; 1 / sqrt(number of documents about the name).
             features[subject.chunk] = subject.chunk, subject.by_title, share, fit, subject.documents**-0.5
     return best, list(features.values())
 
@@ -271,12 +263,7 @@ def _start(state: Walk, rankings: Sequence[tuple[Ranking, float]], pool: Pool) -
 
 
 def _score_naming(state: Walk, pairs: Sequence[tuple[int, int]], rows: Set[int]) -> dict[int, float]:
-    """Return, by chunk, the share of the question's entities that the chunk names; rare entities count more.
-
-    The share is the weight of the entities that the chunk names, divided by the weight of all the question's entities.
-    The weight of an entity is a logarithm that is higher for a rarer entity. ``pairs`` are (row of a name, row of a
-    chunk that has the name). Only the chunks in ``rows`` are considered. The result is empty if all weights are 0.
-    """
+    """Return, by chunk, the share of the question's entities that it names, weighted by their rarity."""
     total = state.question.counts.total
     rarity: dict[int, float] = {}
     entity: dict[int, int] = {}

@@ -273,10 +273,7 @@ class _Draft:
         return len(self._contents) + shard_of(name, self._shards)
 
     def add(self, documents: Iterable[Document]) -> None:
-        """Add each document to the shard that has a document of the same id; if there is none, to a new shard.
-
-        Documents that equal the stored document are skipped, unless their shard has other changes.
-        """
+        """Add each document to the shard that has its id, or to a new shard. Skip unchanged documents."""
         waiting, settings = iter(documents), self._recipe.built
         while block := list(islice(waiting, _BLOCK)):
             stored_hashes = [
@@ -298,11 +295,7 @@ class _Draft:
                     work.mark(document.id, digest)
 
     def add_file(self, path: Path) -> None:
-        """Add a .mono file as a new shard. If a shard was made from the same file before, the file replaces it.
-
-        If the file has the same documents as that shard, nothing changes. Raises InputError if a document of the file
-        is in another shard.
-        """
+        """Add a .mono file as a new shard, or in place of the shard that was made from the same file before."""
         with closing(Database(path, read_only=True)) as file, file.read() as connection:
             identity, hashes = catalogue.origin(connection).id, stored.document_hashes(connection)
         identities = [catalogue.origin(contents).id for contents in self._contents]
@@ -327,11 +320,7 @@ class _Draft:
     def follow(
         self, inputs: Sequence[str | os.PathLike[str]], *, verify: bool, prune: bool, follow_links: bool | None
     ) -> None:
-        """Compare files and folders with the source files that the shards have recorded, and add the differences.
-
-        The change of a file goes to the shard that has the file's documents; a new file goes to a new shard. ``inputs``
-        are the files and folders. The other parameters are those of :meth:`monograph.Monograph.sync`.
-        """
+        """Compare files and folders with the source files that the shards have recorded, and add the differences."""
         paths = paths_of(inputs)
         roots_by_shard = [sources.roots(contents) for contents in self._contents]
         with (
@@ -368,13 +357,7 @@ class _Draft:
             work.mark(repr((plan.roots, changes)))
 
     def publish(self, place: ShelfPlace, before: Manifest | None, progress: OnProgress | None) -> Report:
-        """Build the changed and new shards, publish them with the unchanged shards as the next version, and report.
-
-        ``before`` is the manifest of the previous version; None for a new shelf. If no shard changed, nothing is
-        published. ``progress`` is called after each shard is built. After publication, storage keeps the new and the
-        previous version. All older versions are removed, and also the objects that only they use. Objects younger than
-        a day stay.
-        """
+        """Build the new and changed shards, publish the next version of the shelf, and report the changes."""
         old_shards = range(len(self._contents))
         if not old_shards and not self._works:
             self.work(0)  # A shelf without documents has one shard.
@@ -401,5 +384,6 @@ class _Draft:
                 mode &= place.objects.permissions(name.name) | 0o600
             path.chmod(mode)
             publish(place.objects, new_pairs, path, before)
+        # Young objects stay: another writer may be about to publish them.
         forget_objects(place.objects, keep=2, age=DAY)
         return report

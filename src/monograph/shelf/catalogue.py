@@ -89,7 +89,7 @@ def faults(catalogue: Connection, shares: Sequence[Share]) -> list[Finding]:
 
 
 def _load_content(connection: Connection) -> dict[str, Sequence[Any]]:
-    """Return {kind of content: rows} of a catalogue, without row numbers, so that two catalogues can be compared."""
+    """Return {kind of content: rows} of a catalogue, without row numbers, to compare two catalogues."""
     share = stored.load_share(connection)
     return {"names": share.names, "aliases": share.aliases, "merges": names.merges(connection), "counts": share.totals}
 

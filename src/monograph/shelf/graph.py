@@ -42,15 +42,11 @@ class ShelfGraphState(GraphState):
         read: Callable[[Connection, Mapping[int, int], *Arguments], R],
         *arguments: *Arguments,
     ) -> list[R]:
-        """Call ``read`` on each shard, and return the results in the order of the shards.
-
-        ``read`` is a function of :mod:`monograph.store.graph.graphs` that gets a connection, ``members`` and
-        ``arguments``. ``members`` is {row of a name: row of its entity's head}. The rows of the names are those of the
-        catalogue, and are replaced by the shard's own rows in each call. If ``members`` is empty, no shard is called.
-        """
+        """Call ``read`` on each shard with ``members``, {row of name: row of its entity's head}; return the results."""
         if not members:
             return []
         _, keys = self.snapshot.names.entities(members)
+        # Shards number names differently than the catalogue, so they get the keys of names and find their own rows.
         entities = {keys[row]: entity for row, entity in members.items() if row in keys}
         return self.snapshot.shards.all(ShardReader.of_names, entities, read, *arguments)
 

@@ -195,12 +195,8 @@ def make(recipe: Recipe, work: Work) -> Made:
 
 
 def _create_start_file(path: Path, recipe: Recipe, work: Work, storage: Storage) -> None:
-    """Create the file at ``path`` from which the build of a new shard starts.
-
-    It is a copy of ``work.file``, else a copy of the shard ``work.before``, else a file without documents that has the
-    settings and models of the shelf. For a new shelf, no file is created. If the process is killed, there is no file at
-    ``path``, or the whole file.
-    """
+    """Create the file from which the build of a shard starts, unless the shelf is new."""
+    # If the process is killed, ``path`` is missing or complete.
     with replacing.temporary_name(path) as target:
         if work.file is not None:
             with Monograph.open(work.file, read_only=True) as archive:
@@ -287,7 +283,7 @@ def _fill(archive: Monograph, limits: Limits, work: Work) -> Iterable[Report]:
 
 @contextmanager
 def _hold_lock(folder: Path, key: str) -> Iterator[None]:
-    """Hold an exclusive lock on the file ``<key>.lock`` in a folder. The system releases it if the process dies."""
+    """Hold an exclusive lock on a file in a folder. The system releases it if the process dies."""
     import fcntl  # Windows lacks this module; it is needed only to build shards.
 
     with writing(folder):

@@ -258,11 +258,8 @@ def missing(storage: Storage, names: Iterable[ObjectName]) -> list[str]:
 
 
 def _is_stored(storage: Storage, name: str, data: bytes) -> bool:
-    """Return whether the object ``name`` has exactly these bytes.
-
-    This shows that this process has put the object, although storage said that the name was taken: the client retries a
-    request whose answer got lost.
-    """
+    """Return whether storage has an object of this name with exactly these bytes."""
+    # If so, this process put it: the client repeats a put whose answer was lost, and then finds the name taken.
     try:
         return storage.read(name, len(data)) == data
     except (ObjectDamaged, ObjectMissing):

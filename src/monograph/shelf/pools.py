@@ -137,9 +137,7 @@ MORE = 4
 """Number of chunks that a shard sends in addition to the average number and the margin of SPREAD."""
 
 _SUREST = ("exact", "all", "enough", "short")
-"""Values of ``Effort.stopped``, the reason why a dense search stopped, in order of expected recall, highest first.
-
-If the searches of the shards stopped for different reasons, the merged effort has the reason with the lowest recall."""
+"""Values of ``Effort.stopped`` (why a dense search stopped) in order of expected recall, highest first."""
 
 Subject: TypeAlias = tuple[int, str, str, int, int, str, int]
 """A chunk at the beginning of a document that is about a name, as a tuple that a shard sends. Its items:
@@ -314,5 +312,4 @@ def merge_best(parts: Sequence[bytes], k: int, rows: Rows) -> list[tuple[int, fl
 
 
 def _kth_highest(scores: Float64, k: int) -> float:
-    """Return the k-th highest score, or minus infinity if there are fewer than k."""
     return float(np.partition(scores, len(scores) - k)[len(scores) - k]) if 0 < k <= len(scores) else -math.inf

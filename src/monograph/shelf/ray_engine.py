@@ -76,6 +76,7 @@ def start() -> None:
         if ray.is_initialized():
             return
         started: Future[object] = Future()
+        # Outside the main thread, Ray does not replace the signal handlers of this process.
         threading.Thread(target=_init, args=(ray, cluster, started), name="monograph-ray", daemon=True).start()
         try:
             started.result()
@@ -91,12 +92,7 @@ def start() -> None:
 
 
 def _init(ray: Any, cluster: str, started: Future[object]) -> None:
-    """Run ``ray.init``, put its result or exception into ``started``, then wait as long as the process runs.
-
-    Call it in a thread of its own. When a thread ends, the system ends the processes that the thread started, so Ray's
-    processes need a thread that never ends. Outside the main thread, Ray does not replace the signal handlers.
-    ``cluster`` is the address of the cluster; "" starts Ray on this machine.
-    """
+    """Run ``ray.init``, put its result or exception into ``started``, and keep the thread alive."""
     local_options = {} if cluster else {"include_dashboard": False, "object_store_memory": _OBJECT_STORE}
     try:
         started.set_result(
@@ -105,6 +101,7 @@ def _init(ray: Any, cluster: str, started: Future[object]) -> None:
     except BaseException as error:
         started.set_exception(error)
     else:
+        # When a thread ends, the system ends the processes that it started: Ray's processes need this thread.
         threading.Event().wait()
 
 
@@ -120,17 +117,14 @@ class ShardFailure(Exception):
 
 
 def _pickle_outcome(work: Callable[P, object]) -> Callable[P, bytes]:
-    """Decorate a function: it returns its result, or the MonographError or ShardFailure that it raised, as a pickle.
-
-    :func:`_wait_for_result` unpickles the error and raises it. If the decorated function raised the error itself, Ray
-    would wrap it in a RayTaskError.
-    """
+    """Decorate a function: it returns its result, or the error that it raised, as a pickle."""
 
     @wraps(work)
     def run(*args: P.args, **kwargs: P.kwargs) -> bytes:
         try:
             result = work(*args, **kwargs)
         except (MonographError, ShardFailure) as error:
+            # If the function raised the error, Ray would wrap it in a RayTaskError.
             result = error
         return pickle.dumps(result, pickle.HIGHEST_PROTOCOL)
 
@@ -138,11 +132,7 @@ def _pickle_outcome(work: Callable[P, object]) -> Callable[P, bytes]:
 
 
 def _wait_for_result(ref: Any, shard: int) -> Any:
-    """Wait for the Ray call ``ref`` on a shard; return the call's result, or raise the error that the call returned.
-
-    Raises ShardFailure if the call's process died and Ray gave up restarting it. Raises RayTaskError if the call raised
-    an error of another type, which is a bug.
-    """
+    """Wait for a Ray call on a shard; return its result, or raise the error that it returned."""
     ray = ray_module()
     try:
         result = pickle.loads(ray.get(ref))  # noqa: S301 - of our own processes
@@ -292,16 +282,12 @@ class OnRay:
             self._actors.clear()
 
     def _collect_answers(self, calls_by_shard: Mapping[int, Call], seconds: float) -> dict[int, Any]:
-        """Run calls on shards, and return {shard number: result of the call}.
-
-        At first, one replica of each group gets the group's calls. If this replica fails, or does not answer within
-        PATIENCE seconds, the next replica gets the calls as well, and so on. Raises ShardLost if all replicas of a
-        group failed, or if no replica of a group has answered after ``seconds``.
-        """
+        """Run calls on replicas of the shards, and return {shard number: result of the call}."""
         deadline, first = time.monotonic() + seconds, next(self._turn)
         groups = self._group_calls(calls_by_shard)  # Groups without an answer yet.
         pending: dict[Any, int] = {}  # The group of each pending call.
         answers: dict[int, Any] = {}
+        # If a replica fails or does not answer within PATIENCE seconds, the next one gets the group's calls as well.
         for turn in range(1, self._replicas + 1):
             is_last = turn == self._replicas
             for group, calls in groups.items():

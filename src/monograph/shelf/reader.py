@@ -66,9 +66,7 @@ class ShelfReader:
     totals: Sequence[Totals]
     counted: WordCounts
     _first: dict[int, str] = field(default_factory=dict, init=False)
-    """{global row of a chunk: the first 8 bytes of the chunk's id, as text}.
-
-    It has the chunks for which shards have sent records (:func:`monograph.shelf.pools.make_records`)."""
+    """{global row of a chunk: the first 8 bytes of its id, as text}, for the chunks whose records were received."""
     _ids: dict[int, str] = field(default_factory=dict, init=False)
 
     @property
@@ -112,19 +110,15 @@ class ShelfReader:
         return Counts(self.total(), {word: number for word, number in counts.items() if number}, containing)
 
     def _common_count(self) -> int:
-        """Return a threshold t: a word is common if at least t chunks contain it."""
+        """Return the least number of chunks that must contain a word for it to be common."""
         return int(word_for_word.common_word_limit(self.total())) + 1
 
     def _fetch_counts(
         self, words: Collection[str], function_words: Collection[str], texts: Sequence[str], allowed: CompiledFilter
     ) -> dict[str, list[tuple[int, float]]]:
-        """Cache the counts of words that are not cached yet, and find the allowed chunks that contain certain texts.
+        """Cache the missing counts of words, and find the allowed chunks that contain ``texts`` (codes, phrases).
 
-        ``words`` are counted exactly. ``function_words`` are counted until they are known to be common. ``texts`` are
-        codes (such as INV-2024) and quoted phrases.
-        Returns {text: list of (row, score) of the chunks that contain the text}, each list in ascending order of row.
-        If more than CANDIDATES chunks contain a text, the chunks with the first ids in alphabetical order are
-        returned. The score is that of :func:`monograph.search.words.worth`.
+        Returns {text: list of (row, score) of the chunks that contain it, rows ascending}.
         """
         cached, common, chunks_with = self.counted.chunks, self.counted.common, self.counted.chunks_with
         missing = [word for word in words if word not in cached]
@@ -132,6 +126,7 @@ class ShelfReader:
         halves = [word for word in words if terms.is_half(word) and word not in chunks_with]
         if not (missing or small or halves or texts):
             return {}
+        # Function words are counted only until they are known to be common.
         above = self._common_count()
         answers = self.shards.all(ShardReader.count, missing, small, above, halves, texts, allowed)
         counts = sum_counts(chunks for chunks, _, _ in answers)
@@ -144,6 +139,7 @@ class ShelfReader:
         for index, text in enumerate(texts):
             candidates = self.rows.merge(enumerate(matches[index] for _, _, matches in answers))
             self._ids.update((row, name) for row, (name, _) in candidates.items())
+            # By id, because row numbers depend on the division into shards.
             first = sorted(candidates, key=lambda row: candidates[row][0])[: word_for_word.CANDIDATES]
             containing[text] = [(row, candidates[row][1]) for row in sorted(first)]
         return containing
@@ -173,10 +169,7 @@ class ShelfReader:
         return pools.merge_pools(parts, replace(request, walk=walk), self.rows, names, records)
 
     def _join_records(self, parts: Sequence[tuple[int, bytes]], kind: np.dtype[np.void]) -> Records:
-        """Join the chunk records that shards sent into one array (n,), and cache the first 8 bytes of the chunks' ids.
-
-        ``parts`` has (shard, bytes of its records). ``kind`` is the dtype of the records: SHORT or :func:`full`.
-        """
+        """Join the chunk records (shard, bytes) from the shards into one array (n,) of dtype ``kind``."""
         records = pools.join_records(parts, kind, self.rows)
         self._first.update(zip(records["row"].tolist(), pools.first_bytes(records), strict=True))
         return records
@@ -208,7 +201,7 @@ class ShelfReader:
         return cached
 
     def _load_keys(self, names: Iterable[int]) -> dict[str, int]:
-        """Return {key of name: row} for names with the given catalogue rows; rows without a name are left out."""
+        """Return {key of name: row} for names with the given catalogue rows."""
         rows = list(names)
         loaded = self.names.load(rows)
         return {loaded[row].key: row for row in rows if row in loaded}
@@ -233,11 +226,9 @@ class ShelfReader:
         return dict(zip(named_texts, self.names.starts(list(named_texts.values())), strict=True))
 
     def _find_name_rows(self, keys: Sequence[str]) -> list[int]:
-        """Return the catalogue's row of each name, in the order of ``keys``.
-
-        The row is 0 if the catalogue does not have the key. This happens only in a damaged shelf.
-        """
+        """Return the catalogue's row of each name, in the order of ``keys``."""
         rows_by_key = stored_names.rows(self.names.connection, keys)
+        # Only the catalogue of a damaged shelf lacks a key.
         return [rows_by_key.get(key, 0) for key in keys]
 
     def leads(self, heads: Sequence[int], words: Words, allowed: CompiledFilter) -> tuple[list[ChunkLinks], Evidence]:

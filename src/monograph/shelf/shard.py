@@ -155,10 +155,7 @@ class ShardReader(GraphState):
     def _bm25(
         self, words: Sequence[str], k: int, of_all: terms.CorpusCounts, allowed: CompiledFilter
     ) -> list[tuple[int, float]]:
-        """Return (row, BM25 score) of the k best chunks of this shard, and of chunks that tie with the last of them.
-
-        ``of_all`` has the counts of words over all shards.
-        """
+        """Return (row, BM25 score) of this shard's k best chunks and of those that tie with the last of them."""
         connection = self.connection
         loaded = postings.read(connection, words, (), of_all.chunks + 1, self.snapshot.cache.counted)
         if loaded is not None:
@@ -192,12 +189,7 @@ class ShardReader(GraphState):
         return ShardPool(lexical, dense, subjects, named, records)
 
     def _pack_records(self, rows: Sequence[int], words: Words | None = None, clauses: Float32 | None = None) -> bytes:
-        """Return the bytes of one record for each chunk: see :func:`monograph.shelf.pools.make_records`.
-
-        If ``words``, the hashes of the question's words, are given, the records are full; otherwise they are short.
-        ``clauses`` are the vectors of the question's clauses, float32 (n, dimension): full records get the cosines of
-        the chunks' vectors to these vectors. The rows must be distinct.
-        """
+        """Return a record for each chunk, as bytes; full if ``words``, hashes of the question's words, are given."""
         ids = self.snapshot.ids(rows)
         names = [ids.get(row, "") for row in rows]
         if words is None:
@@ -205,6 +197,7 @@ class ShardReader(GraphState):
         records = make_records(rows, names, self.snapshot.evidence(rows, words), 0 if clauses is None else len(clauses))
         if clauses is not None and len(clauses):
             found_rows, cosines = self.cosines(rows, clauses)
+            # The rows must be distinct.
             positions = {row: index for index, row in enumerate(rows)}
             indexes = [positions[row] for row in found_rows.tolist()]
             records["cosines"][indexes], records["vector"][indexes] = cosines.T, True
@@ -270,10 +263,7 @@ class ShardReader(GraphState):
         return keys, {row: (replace_names(named, positions), links) for row, (named, links) in linked.items()}
 
     def _index_names(self, rows: Sequence[Sequence[int]]) -> tuple[dict[int, int], tuple[str, ...]]:
-        """Number the distinct names in lists of name rows: return ({row of name: index}, keys in order of index).
-
-        The key of a missing name is "".
-        """
+        """Number the distinct names in lists of name rows: return ({row of name: index}, keys in order of index)."""
         distinct = dict.fromkeys(row for part in rows for row in part)
         loaded = names.load(self.connection, distinct)
         keys = tuple([loaded[row].key if row in loaded else "" for row in distinct])

@@ -90,7 +90,7 @@ class Shelf(Questions):
         self._read(version)
 
     def _read(self, version: Manifest) -> None:
-        """Fetch and open a version, and use it for all later calls. A version that was open before is not closed."""
+        """Fetch and open a version, and use it for all later calls. The previous version stays open."""
         options = replace(self._options, read_only=True, create=False, settings=None)
         path = self._place.file_of(version.catalogue)
         file = OpenShelf.open(replace(options, path=path))

@@ -36,13 +36,10 @@ PIECE = 8 << 20
 _RETRIES = 5
 _OBJECT_NAME = regex(rf"{OBJECTS}/([0-9a-f]{{64}})\.mono", re.ASCII)
 _FETCH_PREFIX = ".fetching-"
-"""Prefix of temporary folders. A file is fetched into such a folder, and moved to its own path once its bytes are
-verified."""
+"""Prefix of temporary folders for files that are being fetched and verified."""
 
 _STAGING = "staging"
-"""Name of a subfolder of a storage folder.
-
-A new file is written in this subfolder and synced to disk. Then a hard link gives the file its name in storage."""
+"""Name of the subfolder of a storage folder in which new files are written before they get their names."""
 
 _CONTAINER_SCHEMES = ("abfs", "abfss")
 """Schemes of addresses in which the part before the @ is a container, not a user."""
@@ -147,10 +144,7 @@ class Storage:
             return False
 
     def _put_durably(self, folder: Path, name: str, source: Path | bytes) -> bool:
-        """Put an object into a folder unless the name is taken, and return whether it was put.
-
-        The bytes are written to a staged file and synced to disk. Then a hard link gives the file the object's name.
-        """
+        """Put an object into a folder, synced to disk; return False if the name is taken."""
         target, staged = folder / name, folder / _STAGING / secrets.token_hex(16)
         if target.exists():
             return False
@@ -235,11 +229,7 @@ class Storage:
 
     @contextmanager
     def _translate_errors(self, what: str, name: str = "") -> Iterator[None]:
-        """Translate errors of the storage client and the system to errors of Monograph.
-
-        ``what`` is the beginning of the message; the storage's address follows it. If ``name`` is given and the error
-        is FileNotFoundError, ObjectMissing is raised for the object of this name.
-        """
+        """Raise Monograph's errors for errors of the storage client; ``what`` begins the message."""
         exceptions = self._client.exceptions
         try:
             yield
@@ -289,7 +279,7 @@ def storage_at(url: str | os.PathLike[str], create: bool = False) -> Storage:
 
 
 def _split_address(address: str) -> SplitResult:
-    """Split the address of a folder or a bucket. Raises InputError if it is invalid or contains credentials."""
+    """Split the address of a folder or a bucket. Raise InputError if it is invalid or has credentials."""
     try:
         parts = urlsplit(address)
         secret = parts.password or (parts.username and parts.scheme not in _CONTAINER_SCHEMES)
@@ -310,7 +300,7 @@ def _split_address(address: str) -> SplitResult:
 
 
 def _first_line(error: Exception) -> str:
-    """Return the first line of a client's error, cut after 300 characters. The error's other lines are a debug dump."""
+    # The other lines of a client's error are a debug dump.
     line = (str(error).splitlines() or [type(error).__name__])[0]
     return line if len(line) <= 300 else f"{line[:300]} …"
 

@@ -151,10 +151,7 @@ def load(connection: Connection, nodes: Iterable[int]) -> dict[int, NodeRow]:
 
 
 def _load_nodes(connection: Connection, condition: str, values: Iterable[int]) -> list[NodeRow]:
-    """Return the nodes for which an SQL condition is true with at least one of the values.
-
-    In the condition, ``n`` is the node and ``w.value`` is the value.
-    """
+    """Return the nodes ``n`` for which the SQL condition is true with at least one of the values, ``w.value``."""
     return [NodeRow(*row) for row in lookup(connection, _COLUMNS, f"nodes AS n WHERE {condition}", values)]
 
 

@@ -125,11 +125,7 @@ class _PlanDraft:
     seen: list[str] = field(default_factory=list)
 
     def include(self, seen: _SeenPath) -> None:
-        """Add the roots and problems that the scan of a path found.
-
-        The roots are the root that contains the path, and the known roots below that root. If the path turned out to be
-        a moved root, its move is added, too.
-        """
+        """Add the roots, the moved root and the problems that the scan of a path found."""
         self.roots[seen.found.root.name] = seen.found.root
         for inner in seen.found.others:
             if seen.found.root.holds(inner.place):
@@ -140,7 +136,6 @@ class _PlanDraft:
         self.problems += seen.links_out()
 
     def plan(self) -> Plan:
-        """Return the plan, with changes in order of uri."""
         return Plan(
             tuple(self.changes[uri] for uri in sorted(self.changes)),
             tuple(dict.fromkeys(self.problems)),
@@ -151,10 +146,7 @@ class _PlanDraft:
 
 
 def _scan_path(database: Database, path: str, named: Mapping[str, Root], follow_links: bool | None) -> _SeenPath:
-    """Return the files at or below a path, and the root that contains the path.
-
-    ``named`` has the roots that the plan has so far, by name; some of them may be new.
-    """
+    """Return the files at or below a path, and its root. ``named`` has the roots of the plan so far, by name."""
     others = tuple(named.values())
     found_root = roots.find(database, path, (), others)
     follow = found_root.root.follow_links if follow_links is None else follow_links
@@ -178,10 +170,7 @@ class _SeenPath:
     walk: _FolderWalk
 
     def known(self, database: Database) -> dict[str, tuple[int, int]]:
-        """Return {uri: (size in bytes, time of change in ns)} of the stored files at or below the path.
-
-        If another root lies below the path, its files are included.
-        """
+        """Return {uri: (size in bytes, time of change in ns)} of the stored files at or below the path, in any root."""
         within = [root for root in self.found.others if is_under(root.place, [self.path])]
         with database.read() as connection:
             states = sources.states(connection, self.found.root.uri(self.path))
@@ -210,10 +199,7 @@ class _SeenPath:
 
 
 def _load_unread(database: Database) -> dict[str, tuple[int, int]]:
-    """Return {uri: (size, time of change)} of files that could not be read because a Python module is missing.
-
-    Files whose module has been installed since then are left out.
-    """
+    """Return {uri: (size, time of change)} of files that need a Python module that is still missing."""
     with database.read() as connection:
         waiting = [failure for failure in sources.failures(connection) if failure.problem.needs]
     absent = {needs for needs in {failure.problem.needs for failure in waiting} if not is_installed(needs)}
@@ -228,23 +214,7 @@ def _compare(
     *,
     verify: bool,
 ) -> dict[str, Change]:
-    """Compare the files found at a path with the stored files. Return {uri: change}.
-
-    The result has a change for each file that was found, which may be of kind ``same``. A stored file that was not
-    found gets a change of kind ``gone``. If it is in a folder that could not be read, it gets no change.
-
-    Parameters
-    ----------
-    seen:
-        The files that were found.
-    stored_states:
-        {uri: (size, time of change)} of the stored files. Files that were found are removed from this dict.
-    unread:
-        Files that failed for a missing module: see :func:`_load_unread`. If such a file is unchanged, its change has
-        the kind ``same``, so that the failure is reported only once.
-    verify:
-        Compare SHA-256 even if size and time of change are unchanged.
-    """
+    """Return {uri: change} of each file found at a path, even if it is unchanged, and of stored files that are gone."""
     changes: dict[str, Change] = {}
     suspect: dict[str, Change] = {}
     nested = any(is_under(root.place, [seen.path]) for root in seen.found.others)
@@ -261,6 +231,7 @@ def _compare(
         else:
             suspect[path] = Change("changed", uri, root.name, size, modified_ns)
     unseen = [seen.uri(path) for path in seen.walk.unseen]
+    # The stored files that remain were not found. Those in folders that could not be read are not gone.
     missing = [uri for uri in stored_states if not is_under(uri, unseen)]
     with database.read() as connection:
         stored = {
@@ -299,13 +270,7 @@ class _FolderWalk:
         self.home = os.path.realpath(text_to_path(self.root.place))
 
     def all(self, root: Path) -> list[FileState]:
-        """Return all files at or below a path that are not ignored, in order of name.
-
-        Raises
-        ------
-        SourceMissing
-            If the path does not exist.
-        """
+        """Return all files at or below a path that are not ignored, in order of name."""
         try:
             state = root.stat()
         except OSError as error:
@@ -318,10 +283,7 @@ class _FolderWalk:
         return list(self.below(root, Rules()))
 
     def below(self, root: Path, rules: Rules) -> Iterator[FileState]:
-        """Yield all files below a folder that ``rules`` do not ignore, in order of name.
-
-        The files of a folder come before the files of its subfolders.
-        """
+        """Yield all files below a folder that ``rules`` do not ignore, in order of name; files in subfolders last."""
         waiting = [(str(root), rules)]
         while waiting:
             folder, rules = waiting.pop()
@@ -354,20 +316,14 @@ class _FolderWalk:
             waiting.extend((subfolder, rules) for subfolder in reversed(folders))
 
     def leads_outside(self, path: str) -> bool:
-        """Return whether a link that is not followed makes a path lead out of the root.
-
-        If so, add (path, target) to ``out``. If links are followed, return False.
-        """
+        """Return whether a link that is not followed leads out of the root. If so, add it to ``out``."""
         real = None if self.root.follow_links else path_outside(path, self.home)
         if real is not None:
             self.out.append((path_to_text(path), path_to_text(real)))
         return real is not None
 
     def rules_of(self, rules: Rules, folder: str) -> Rules:
-        """Return the rules that apply in a folder: ``rules``, and the patterns of the folder's ignore file.
-
-        If the ignore file cannot be used, add a problem, and return ``rules`` unchanged.
-        """
+        """Return ``rules`` with a folder's ignore file added. If it cannot be used, add a problem instead."""
         try:
             return rules.at(folder)
         except SourceError as error:

@@ -145,11 +145,7 @@ def _make_write_error(path: Path, error: OSError) -> Exception:
 
 
 def _resolve_folder(root: Root, below: str) -> Path:
-    """Return the absolute path of a folder, given its path relative to the root: ``below``.
-
-    An empty ``below`` is the root itself. Raises InputError if ``below`` is no valid relative path, if the folder does
-    not exist, or if a link leads out of the root and the root's links are not followed.
-    """
+    """Return the path of the folder ``below`` the root (empty: the root). Raises InputError if it is invalid."""
     root_path = text_to_path(root.place)
     parts = arguments.text(below, "the folder").split("/") if below else []
     if any(not part or part in (".", "..") or "\0" in part or "\\" in part for part in parts):

@@ -45,15 +45,12 @@ def same_vectors(database: Database, embedder: str, plan: Plan) -> dict[bytes, i
 
 
 def _pair_keys(connection: Connection, embedder: str, old: str, new: str) -> Iterator[tuple[bytes, bytes]]:
-    """Yield, for each chunk of a renamed file, the memo keys of its vector: (under the new name, under the old name).
-
-    ``old`` and ``new`` are the uris of the file. Documents that have a title of their own are left out, because the
-    memo keys of their vectors do not depend on the file's name.
-    """
+    """Yield the memo keys (under the new name, under the old name) of the vector of each chunk of a renamed file."""
     before, after = PurePosixPath(old).stem, PurePosixPath(new).stem
     source = sources.rows(connection, [old]).get(old)
     for row in documents.of_source(connection, source) if source is not None else ():
         # The title of a part of a table is the file's name and the place where the part begins.
+        # The keys of a document with another title do not depend on the file's name.
         if row.title == before or row.title.startswith(f"{before}, "):
             title = after + row.title.removeprefix(before)
             for loaded in chunks.of_document(connection, row.row):

@@ -57,11 +57,7 @@ def find(database: Database, path: str, files: Sequence[tuple[str, int, int]], n
 def _find_moved(
     database: Database, known_roots: Sequence[Root], path: str, files: Sequence[tuple[str, int, int]]
 ) -> Root | None:
-    """Return the known root that was moved to a path; None if there is none, or if several are equally likely.
-
-    A root counts as moved if its old path no longer exists, and at least the share ALIKE of its files is at or below
-    the new path, unchanged. The root with the highest share is returned.
-    """
+    """Return the known root that was moved to a path; None if there is none, or if several are equally likely."""
     missing = [root for root in known_roots if not os.path.lexists(text_to_path(root.place))]
     states = {name: (size, modified_ns) for name, size, modified_ns in files} if missing else {}
     shares = []
@@ -162,10 +158,8 @@ def is_under(uri: str, folders: Iterable[str]) -> bool:
 
 
 def _make_failure(problem: Problem, changes: Mapping[str, Change], known_roots: Sequence[Root]) -> Failure:
-    """Return the failure of a problem: the problem, its file and the root of the file.
-
-    The uri of the problem may name a part of the file, such as a file in an archive, or a line of the file.
-    """
+    """Return the failure of a problem, with the file and the file's root."""
+    # The uri of the problem may name a part of the file: a file in an archive, or a line.
     for file in (problem.uri, problem.uri.split(INSIDE)[0], problem.uri.rpartition(":")[0]):
         if file in changes:
             return Failure(file, changes[file].root, problem)

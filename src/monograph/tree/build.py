@@ -256,13 +256,12 @@ def node_texts(connection: Connection, rows: Collection[store.NodeRow]) -> dict[
 
 
 def _require_unchanged(connection: Connection, draft: TreeDraft) -> None:
-    """Raise TreeChanged if the stored tree has changed since the draft was begun, unless the draft replaces it."""
+    # A draft with planes replaces the whole tree.
     if draft.planes is None and (store.version(connection) != draft.version or store.stale_leaves(connection)):
         raise _overtaken_error(connection)
 
 
 def _require_stored(connection: Connection, summaries: Iterable[MadeSummary]) -> None:
-    """Raise TreeChanged if the text or the vector of a summary was deleted from the memo."""
     for kind, rows_by_key in (
         (memo.SUMMARY, {summary.gist.key: summary.gist.row for summary in summaries}),
         (memo.VECTOR, {summary.vector.key: summary.vector.row for summary in summaries}),
@@ -306,13 +305,9 @@ def add_layer(connection: Connection, draft: TreeDraft, planes: Planes, made: Se
 def _make_finder(
     connection: Connection, draft: TreeDraft, dimension: int, nodes: Sequence[TreeNode]
 ) -> Callable[[Segment, Float32], int]:
-    """Return a function that finds the chunk to show for a summary.
-
-    The function gets a segment and the vector of its summary, and chooses the node of the segment with the nearest
-    vector. If this node is a chunk, it returns the row of the chunk. If the node is a summary, it returns the row of
-    the chunk that was found for that summary. ``nodes`` are the nodes of all segments to ask for.
-    """
+    """Return a function that finds the chunk to show for a summary, given its segment and its vector."""
     draft_nodes = {draft_node.node.row: draft_node for draft_node in draft.fresh[draft.layer]}
+    # ``nodes`` are the nodes of all segments that ``find`` will get.
     rows = store.load(connection, [node.row for node in nodes if node.row > 0])
     chunk_rows = {node: row.chunk for node, row in rows.items() if row.chunk is not None}
     memos = {node: row.vector for node, row in rows.items() if row.vector is not None}
@@ -331,6 +326,7 @@ def _make_finder(
         cosines = np.round(np.vecdot(np.stack([vectors[node.row] for node in segment]), vector), 6)
         best = segment[int(np.argmax(cosines))]
         if best.row < 0:
+            # A summary of the draft shows the chunk that was found for it before.
             return draft_nodes[best.row].nearest
         row = rows[best.row]
         return int(row.chunk if row.chunk is not None else row.nearest or 0)
@@ -365,10 +361,7 @@ def store_draft(connection: Connection, draft: TreeDraft) -> None:
 
 
 def _replace_leaves(connection: Connection, draft: TreeDraft, planes: Planes) -> dict[int, int]:
-    """Delete the stored tree, and store layer 0 of a draft that replaces the whole tree.
-
-    Return {temporary row of a node in the draft: row of the stored node}. ``planes`` are the new hyperplanes.
-    """
+    """Replace the stored tree by layer 0 of a draft; return {temporary row in the draft: stored row}."""
     memos_by_chunk = {draft_node.nearest: draft_node.made.vector.row for draft_node in draft.fresh[0]}
     store.begin(connection, planes.to_bytes())
     update_leaves(connection)

@@ -133,11 +133,7 @@ def learn(vectors: Float32) -> Planes:
 
 
 def _find_direction(vectors: Float64) -> Float64:
-    """Return a direction that divides vectors into two similar groups of equal size.
-
-    This is 2-means with equal groups. In each of at most _ROUNDS rounds, the vectors are divided at the median of their
-    products with the direction. The new direction is the mean of the upper half minus the mean of the lower half.
-    """
+    """Return a direction that divides vectors into two similar groups of equal size (balanced 2-means)."""
     centred = vectors - vectors.mean(axis=0) if len(vectors) else vectors
     # Begin with an estimate of the first principal direction, by power iteration.
     direction: Float64 = np.ones(centred.shape[1])
@@ -159,13 +155,11 @@ def _find_direction(vectors: Float64) -> Float64:
 
 
 def _find_principal(vectors: Float64, count: int) -> Float64:
-    """Return ``count`` principal directions of vectors, the direction with the largest variance first.
-
-    If the vectors have fewer than ``count`` dimensions, the same directions are repeated from the first on.
-    """
+    """Return ``count`` principal directions of vectors, the direction with the largest variance first."""
     dimension = vectors.shape[1]
     centred = vectors - vectors.mean(axis=0) if len(vectors) else np.zeros((1, dimension))
     _, eigenvectors = np.linalg.eigh(centred.T @ centred)
+    # With fewer than ``count`` dimensions, ``resize`` repeats the directions.
     directions: Float64 = np.resize(eigenvectors.T[::-1], (count, dimension))
     # The sign of an eigenvector is arbitrary: fix it, because libraries choose differently.
     largest = np.abs(directions).argmax(axis=1)
@@ -173,7 +167,7 @@ def _find_principal(vectors: Float64, count: int) -> Float64:
 
 
 def _round_directions(directions: Float64) -> Int16:
-    """Return directions as integers, each scaled so that the largest absolute value of its components is 32,767."""
+    """Return directions as integers, each scaled so that its largest component is 32,767 or -32,767."""
     largest = np.abs(directions).max(axis=1, keepdims=True)
     return np.round(directions / np.where(largest > 0, largest, 1.0) * _SCALE).astype(np.int16)
 

@@ -108,11 +108,7 @@ class _Cutter:
         self._changed = changed
 
     def cut(self, low: int, bits: int) -> list[_Part]:
-        """Divide the nodes of a range of ranks into segments, and return these in order.
-
-        The range begins at rank ``low`` and has 2 ** ``bits`` ranks. For a part of the range that has no changes, the
-        result has a :class:`_Rest` instead of segments, unless the part is small enough for one segment.
-        """
+        """Divide 2 ** ``bits`` ranks from ``low`` on into segments, in order; an unchanged range becomes a _Rest."""
         nodes = self._order.between(low, low + (1 << bits), self._most + 1)
         if len(nodes) <= self._most:
             return [tuple(nodes)] if nodes else []
@@ -151,11 +147,7 @@ class _Cutter:
         return [joined] if len(joined) <= self._most else [joined[:half], joined[half:]]
 
     def _open(self, parts: list[_Part], index: int) -> list[_Part]:
-        """Return ``parts`` with a segment at ``index``: 0 (the first part) or -1 (the last part).
-
-        If that part is a :class:`_Rest`, its segments are computed and inserted in its place. If it is a segment,
-        ``parts`` is returned unchanged.
-        """
+        """Return ``parts`` with a segment as the first (``index`` 0) or last (-1) part, divided if it is a _Rest."""
         part = parts[index]
         while isinstance(part, _Rest):
             opened = self._divide(part.low, part.bits)

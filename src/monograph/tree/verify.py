@@ -73,7 +73,7 @@ def _count_misplaced(connection: Connection, planes: Planes, passed_over: Collec
 def _count_wrong_summaries(
     connection: Connection, planes: Planes, recipe: TreeRecipe | None, embedder: str, passed_over: Collection[int]
 ) -> Counter[str]:
-    """Check each summary, and return the number of summaries with each fault, by the message for the fault."""
+    """Check each summary; return the number of summaries with each fault, by message."""
     wrong: Counter[str] = Counter()
     nodes = store.nodes_above(connection, 0)
     for first in range(0, len(nodes), _AT_ONCE):
@@ -107,10 +107,7 @@ def _count_wrong_summaries(
 
 
 def _compare_segments(connection: Connection, recipe: TreeRecipe) -> Iterator[str]:
-    """Divide each layer into segments again, and yield a message for the first layer whose stored segments differ.
-
-    Summaries above the top of the tree are a fault, too.
-    """
+    """Divide each layer again; yield a message for the first layer whose stored segments differ."""
     layer = 0
     while True:
         nodes = [TreeNode(*row) for row in store.nodes(connection, layer)]

@@ -211,11 +211,7 @@ class Document:
                 _check(arguments.vector, passage.vector, f"the vector of {name}")
 
     def _text_of_passages(self, owner: str) -> str:
-        """Return the text of a document with passages: its own text if they have a ``start``, else the joined passages.
-
-        Raises InvalidDocument if text and passages contradict each other. ``owner`` describes the document in the
-        error's message.
-        """
+        """Return a document's own text if its passages have a ``start`` in it, else the joined passages."""
         if any(passage.start is not None for passage in self.passages):
             for passage in self.passages:
                 start = -1 if passage.start is None else passage.start
@@ -239,10 +235,7 @@ PASSAGE_SEPARATOR = "\n\n"
 
 
 def _check(check: Callable[[Any, str], object], value: object, owner: str) -> None:
-    """Check a value, and raise InvalidDocument if ``check`` raises InputError.
-
-    ``owner`` describes the value in the error's message, such as ``the title of document 'a1'``.
-    """
+    """Check a value; raise InvalidDocument if ``check`` raises InputError."""
     try:
         check(value, owner)
     except InputError as error:

@@ -43,11 +43,9 @@ _MOST_KEPT = 1_000
 _KEPT_BYTES = 64 << 20
 """Maximum number of bytes of clusters that are cached during a calibration."""
 _FAR = np.iinfo(np.int32).max
+# A load that is useful for a smaller k is also useful for the largest k: no search for a smaller k ends later.
 _OPEN = StopRule(np.ones(max(RESULTS), dtype=np.float64), 0.0, WIDE_WINDOWS[-1], _MOST_LOADS["codes"])
-"""Stop rule of one search that is long enough to measure all windows and all values of k: widest window, largest k.
-
-A load that is useful for a smaller k is also useful for the largest k. So a search for a smaller k never ends later.
-"""
+"""Stop rule of one search that is long enough to measure all windows and all values of k."""
 
 
 class Trace(NamedTuple):
@@ -117,11 +115,7 @@ def _read_all_codes(connection: Connection, space: Space, centroids: Centroids) 
 def _trace_graphs(
     search: GraphSearch, clusters: Iterator[tuple[bytes, bytes] | None], truth: Int64, recalls: Recalls
 ) -> list[Trace]:
-    """Search clusters that have graphs, and return one trace of the search for each k of ``recalls``.
-
-    ``search`` is a search for the largest k, without results so far. ``clusters`` yields (body, graph) of the clusters,
-    nearest first. ``truth`` has the ids of the true results.
-    """
+    """Search clusters that have graphs, nearest first; return one trace for each k of ``recalls``."""
     useful: list[list[bool]] = [[] for _ in recalls.ks]
     truth_ranks: list[Int32] = []
     for cluster in islice(clusters, _MOST_LOADS["graph"]):
@@ -131,6 +125,7 @@ def _trace_graphs(
         changed = not truth_ranks or bool(ranks) or before != (search.pool.filled, search.pool.scores[-1:].tolist())
         truth_ranks.append(recalls.positions_of(search.pool.ids, truth) if changed else truth_ranks[-1])
         for flags, k in zip(useful, recalls.ks, strict=True):
+            # ``search`` is for the largest k. A load is useful for k if it brought one of the best k results.
             flags.append(bool(ranks) and ranks[0] < k)
     return list(map(Trace, useful, recalls.of(truth_ranks)))
 
@@ -138,14 +133,7 @@ def _trace_graphs(
 def _trace_codes(
     connection: Connection, arena: kernel.Arena, query: Float32, truth: Int64, bits: Bits, recalls: Recalls
 ) -> list[Trace]:
-    """Search clusters of 2-bit codes for a query, and return one trace for each (k, width) of ``recalls``.
-
-    The clusters are searched twice. The first search finds out after which loads a search with any measured window
-    would end. The second search measures the recall after each of these loads. The traces repeat this recall for the
-    loads that follow, up to the next measured one.
-
-    ``truth`` has the ids of the true results. ``bits`` is a bitmap of the ids that may be found.
-    """
+    """Search clusters of 2-bit codes for a query; return one trace for each (k, width) of ``recalls``."""
 
     def run_until(course: kernel.Course, end: int) -> None:
         while (cluster := course.run(end - course.loads)) >= 0:
@@ -153,16 +141,19 @@ def _trace_codes(
             if arena.size >= _KEPT_BYTES or not arena.keep(cluster, bodies, _KEPT_BYTES):
                 course.bring({cluster: bodies})
 
+    # First search: find out after which loads a search with any of the measured windows would end.
     course = kernel.Course(arena, query, kernel.Pool(max(RESULTS)), max(RESULTS), *_OPEN, bits)
     run_until(course, _MOST_LOADS["codes"])
     useful = {k: [first < k for first in course.firsts] for k in RESULTS}
     ends = sorted({end for flags in useful.values() for end in ends_of(flags, WIDE_WINDOWS)})
+    # Second search: measure the recall after each of these loads.
     pool = kernel.Pool(recalls.most)
     course = kernel.Course(arena, query, pool, 0, *NEVER, bits)
     truth_ranks = []
     for end in ends:
         run_until(course, end)
         truth_ranks.append(recalls.positions_of(pool.ids, truth))
+    # Loads between two measured ones repeat the recall of the earlier one.
     indexes = np.maximum(np.searchsorted(ends, np.arange(1, ends[-1] + 1), side="right") - 1, 0).tolist()
     return [
         Trace(useful[k][: ends[-1]], [values[index] for index in indexes])

@@ -47,10 +47,7 @@ _CENTRE = 16
 _BLOCK = 32
 _FEW = 16
 _START = 16
-"""Number of bytes at the start of a row that contain magic, kind of codes, n and dimension.
-
-In rows in which these bytes are equal, ids, scales and codes are at equal offsets.
-"""
+"""Number of bytes at the start of a row (magic, kind, n, dimension) that determine the offsets in it."""
 _ID = np.dtype("<i8")
 _REAL = np.dtype("<f4")
 

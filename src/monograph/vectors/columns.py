@@ -80,7 +80,7 @@ class Columns:
         return vectors.bitmap(connection, self._memos[self._match(connection, condition)])
 
     def _match(self, connection: Connection, condition: Condition) -> Flags:
-        """Return a flag for each chunk: whether it matches a condition."""
+        """Return whether each chunk matches a condition, bool (n,)."""
         if isinstance(condition, Comparison):
             if condition.key == DATE:
                 return self._match_date(connection, condition)
@@ -97,7 +97,7 @@ class Columns:
         return ~flags if condition.combiner == "not" else flags
 
     def _match_date(self, connection: Connection, comparison: Comparison) -> Flags:
-        """Return a flag for each chunk: whether the date of its document matches a comparison."""
+        """Return whether the date of each chunk's document matches a comparison, bool (n,)."""
         if self._dates is None:
             rows = np.array(list(filters.dates_of(connection)), dtype=np.int64).reshape(-1, 3)
             self._dates = np.full((2, len(self._chunks)), UNDATED)

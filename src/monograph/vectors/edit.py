@@ -139,7 +139,7 @@ class ClusterEdit:
         return np.array(list(self._deleted), dtype=np.int64)
 
     def _mask_deleted(self, base: Entries) -> npt.NDArray[np.bool_]:
-        """Return a mask, bool (n,): whether each entry of ``base``, the folded part of the cluster, is deleted."""
+        """Return whether each entry of the folded part of the cluster is deleted, bool (n,)."""
         dead: npt.NDArray[np.bool_] = (base.ids < 0) | among(base.ids, self._deleted_ids)
         return dead
 

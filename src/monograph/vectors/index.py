@@ -228,7 +228,7 @@ class EcoVectorIndex:
         self.insert(connection, memos, vectors)
 
     def _build(self, connection: Connection, state: IndexState, memos: Int64, vectors: Float32) -> None:
-        """Build the clusters of an index that has none, from its stored vectors and the new ones, and calibrate it."""
+        """Build and calibrate the clusters of an index that has none, from its stored vectors and the new ones."""
         placed = store.searchable_memos(connection, self.space)
         if placed:
             memos, vectors = stored_vectors.load(connection, [*placed, *memos.tolist()], state.space.dimension)
@@ -293,7 +293,7 @@ def _update(connection: Connection, state: IndexState) -> Update:
 
 @contextmanager
 def _translate_damage(connection: Connection) -> Iterator[None]:
-    """Raise DamagedFile if the ``with`` block raises DamagedBytes. The error names the file and how to repair it."""
+    """Raise DamagedFile, which names the file, if the ``with`` block raises DamagedBytes."""
     try:
         yield
     except kernel.DamagedBytes as fault:

@@ -31,10 +31,7 @@ WALKED = 64
 _FILTERS = 16
 """Maximum number of filters whose bitmaps of allowed memo rows are cached."""
 _FEW = 8
-"""Maximum number of filters whose allowed vectors are cached.
-
-The vectors of a filter are cached only if the filter allows at most EXACT_BELOW vectors.
-"""
+"""Maximum number of filters whose allowed vectors are cached, at most EXACT_BELOW vectors each."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,7 @@ _ITERATIONS = 8
 _NEAREST = 16
 """Number of nearest clusters among which the second cluster of a vector is chosen."""
 _FEW = 256
-"""Largest number of centroids for which second clusters are chosen by inner products with all centroids.
-
-With more centroids, it is faster to gather the _NEAREST centroids of each vector, and to multiply only with these."""
+"""Largest number of centroids that are all scored to choose second clusters. With more, gathering a few is faster."""
 ONE_THREAD = 1 << 18
 """Largest number of multiplications in a matrix product that OpenBLAS, as shipped with numpy, computes in one thread.
 

@@ -59,7 +59,7 @@ def build(connection: Connection, space: Space, memos: Int64, vectors: Float32) 
 
 
 def _store_vectors(connection: Connection, space: Space, items: Items, clusters: Int64) -> None:
-    """Store which clusters each new vector is in (its placement), and in the codes design also its 8-bit code."""
+    """Store the clusters of each new vector and, in the codes design, its 8-bit code."""
     memos = items.coded.ids
     if not space.design.has_graphs:
         rows = (items.coded.take(slice(index, index + 1)) for index in range(len(memos)))
@@ -68,11 +68,8 @@ def _store_vectors(connection: Connection, space: Space, items: Items, clusters:
 
 
 def _group_by_cluster(assigned: Int64) -> Iterator[tuple[int, Int64]]:
-    """Yield (cluster, indexes of its vectors) for each cluster that has vectors, clusters ascending.
-
-    ``assigned`` has the first and the second cluster of each vector, int64 (n, 2). The vectors that have a cluster as
-    first cluster come before the vectors that have this cluster as second cluster.
-    """
+    """Yield (cluster, indexes of its vectors), clusters ascending. ``assigned`` is int64 (n, 2), -1 for none."""
+    # Transposed: the vectors that have a cluster as first come before those that have it as second cluster.
     columns, rows = np.nonzero(assigned.T >= 0)
     return _group_by_owner(rows, assigned[rows, columns])
 
@@ -84,11 +81,7 @@ def _group_by_owner(rows: Int64, owners: Int64) -> Iterator[tuple[int, Int64]]:
 
 
 def _to_numbers(names: Int64, assigned: Int64) -> Int64:
-    """Return the numbers of the clusters of vectors, given the clusters' indexes: int64 (n, 2).
-
-    ``names`` has the number of each cluster, by index. ``assigned`` has the indexes of the first and the second cluster
-    of each vector. An index of -1 (no second cluster) becomes the number 0.
-    """
+    """Return the numbers of the clusters with the indexes ``assigned``, int64 (n, 2); 0 for no cluster."""
     return np.where(assigned >= 0, names[assigned], 0)
 
 
@@ -182,7 +175,7 @@ class Update:
         return self._centroids()[1]
 
     def _centroids(self) -> tuple[Int64, Float32]:
-        """Return (numbers, centroids) of the current clusters. They are loaded when they are first needed."""
+        """Return (numbers, centroids) of the current clusters."""
         if self._loaded is None:
             self._loaded = store.centroids(self._connection, self._space.number, self._space.dimension)
         return self._loaded
@@ -193,10 +186,7 @@ class Update:
         return self._edits[cluster]
 
     def _balance(self, touched: Iterable[int]) -> None:
-        """Split too large clusters and dissolve too small clusters, until all changed clusters are in bounds.
-
-        ``touched`` are the numbers of the clusters to begin with.
-        """
+        """Split too large clusters and dissolve too small ones, until all changed clusters are in bounds."""
         average = self._design.mean_entries
         pending = list(touched)
         # Reassigned vectors may make another cluster too large: limit the number of rounds.
@@ -226,14 +216,11 @@ class Update:
         return self._reform(cluster, np.stack(halves))
 
     def _reform(self, cluster: int, new_centroids: Float32) -> list[int]:
-        """Replace a cluster by clusters with new centroids, and assign its vectors to clusters again.
-
-        The vectors of the nearest NEIGHBOURS clusters are assigned again, too. Without new centroids, the cluster is
-        dissolved, and only its own vectors are assigned again. Returns the numbers of the changed clusters.
-        """
+        """Replace a cluster by clusters with new centroids, reassign its vectors, and return the changed clusters."""
         index = int(np.searchsorted(self._names, cluster))
         old = self._vectors[index]
         involved = [cluster]
+        # A new centroid may be nearer to vectors of neighbouring clusters. Without one, the cluster is just dissolved.
         if len(new_centroids):
             nearest = partition.closest(self._vectors, old, NEIGHBOURS + 1)
             involved += [int(name) for name in self._names[nearest] if name != cluster][:NEIGHBOURS]
@@ -259,7 +246,7 @@ class Update:
         return self._move(items, before, after, cluster)
 
     def _replace_cluster(self, index: int, new_centroids: Float32) -> None:
-        """Remove one of the current clusters, given its index, and append clusters with the new centroids."""
+        """Remove a current cluster by its index, and append clusters with the new centroids."""
         names, vectors = self._centroids()
         cluster = int(names[index])
         store.remove_cluster(self._connection, cluster)
@@ -274,11 +261,9 @@ class Update:
         self._changed = True
 
     def _move(self, items: Items, before: Int64, after: Int64, removed: int) -> list[int]:
-        """Move vectors from their previous clusters to their new clusters; return the numbers of changed clusters.
+        """Move vectors from their previous to their new clusters; return the numbers of the changed clusters.
 
-        ``before`` and ``after`` are the numbers of the previous and the new clusters of each vector, int64 (n, 2); 0
-        stands for no cluster. ``removed`` is the number of a cluster that was removed already. Nothing is deleted from
-        this cluster.
+        ``before`` and ``after`` are int64 (n, 2), 0 for no cluster. ``removed`` is a cluster that is gone already.
         """
         leaving = list(_group_by_owner(*_find_unshared(before, after, removed)))
         coming = list(_group_by_owner(*_find_unshared(after, before)))
@@ -292,11 +277,7 @@ class Update:
 
 
 def _find_unshared(clusters: Int64, others: Int64, without: int = 0) -> tuple[Int64, Int64]:
-    """Return (row, cluster), as two arrays, for each cluster of ``clusters`` that ``others`` lacks in the same row.
-
-    ``clusters`` and ``others`` have cluster numbers, int64 (n, 2): one row for each vector. The numbers 0 (no cluster)
-    and ``without`` are skipped.
-    """
+    """Return (row, cluster), two arrays, for the entries of ``clusters`` that the same row of ``others`` lacks."""
     alone = ~(clusters[:, :, None] == others[:, None, :]).any(axis=2) & (clusters != 0) & (clusters != without)
     rows, columns = np.nonzero(alone)
     return rows, clusters[rows, columns]

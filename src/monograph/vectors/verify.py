@@ -47,7 +47,7 @@ def faults(connection: Connection, space: int) -> Iterator[str]:
 
 
 def _check_centroids(connection: Connection, state: IndexState) -> Iterator[str]:
-    """Yield differences between the centroids that searches read and those that are stored with the clusters."""
+    """Yield differences between the centroids that searches use and those stored with the clusters."""
     space = state.space
     try:
         names, values = store.centroids(connection, space.number, space.dimension)
@@ -64,10 +64,7 @@ def _check_centroids(connection: Connection, state: IndexState) -> Iterator[str]
 
 
 def _check_clusters(connection: Connection, state: IndexState) -> Iterator[str]:
-    """Yield a message for each cluster that is damaged, or that has a wrong size or graph.
-
-    The last message counts the clusters that do not contain exactly the vectors that are placed in them.
-    """
+    """Yield messages about clusters that are damaged, or have a wrong size, graph or content."""
     space = state.space.number
     sizes = store.sizes(connection, space)
     memos_by_cluster: dict[int, set[int]] = {}
@@ -100,11 +97,9 @@ def _check_clusters(connection: Connection, state: IndexState) -> Iterator[str]:
 
 
 def _check_codes(connection: Connection, state: IndexState) -> Iterator[str]:
-    """Yield messages about 8-bit codes that are damaged, missing or left over.
-
-    In the codes design, each vector that is in a cluster needs one 8-bit code. Otherwise there must be no such codes.
-    """
+    """Yield messages about 8-bit codes that are damaged, missing or left over."""
     space = state.space.number
+    # Only vectors in clusters of the codes design have 8-bit codes: one each.
     if state.space.design.has_graphs or not len(state.centroids):
         if store.has_codes(connection, space):
             yield "there are 8-bit codes that the index does not use"

@@ -267,7 +267,6 @@ def with_keys(
 
 
 def _pack_vector(chunk: Chunk, values: Float32, dimension: int) -> bytes:
-    """Pack the vector that the caller gave with a chunk."""
     vector = np.asarray(values, dtype=np.float32)
     if vector.shape != (dimension,):
         raise InvalidDocument(

@@ -100,11 +100,8 @@ def _find_graph_faults(checked: CheckedRows) -> Iterator[Finding]:
 
 
 def _find_wrong_heads(checked: CheckedRows) -> Iterator[tuple[int]]:
-    """Yield the rows of names whose stored head does not follow from the rules that merge names.
-
-    The head of a name is the name that it was merged into. Nothing is checked while names wait to be merged again. A
-    name that must be kept apart from another name may lack a head.
-    """
+    """Yield the rows of names whose head, the name they were merged into, does not follow from the rules."""
+    # Nothing can be checked while names wait to be merged again.
     if is_marked(checked.connection, "unresolved"):
         return
     cannot_link = names.cannot_link(checked.connection)
@@ -118,10 +115,7 @@ def _find_wrong_heads(checked: CheckedRows) -> Iterator[tuple[int]]:
 
 
 def _find_wrong_signatures(checked: CheckedRows) -> list[tuple[int, int]]:
-    """Return (correct signature, row) of each name whose stored signature is wrong.
-
-    See :func:`monograph.graph.names.signature`.
-    """
+    """Return (correct signature, row) of each name whose stored signature is wrong."""
     rows = checked.connection.execute("SELECT name, key, signature FROM names").fetchall()
     return [(signature(key), row) for row, key, stored in rows if signature(key) != stored]
 
@@ -138,7 +132,7 @@ _GRAPH = (
 
 
 def _restart_tree(checked: CheckedRows) -> None:
-    """Empty the tree. Keep its hyperplanes (:class:`monograph.tree.hash.Planes`) if they match their checksum."""
+    """Empty the tree, but keep its hyperplanes if they match their checksum."""
     planes = checked.execute("SELECT planes FROM trees WHERE checksum IS checksum(planes)").fetchone()
     with suppress(ValueError):
         if planes is not None and Planes.from_bytes(*planes):

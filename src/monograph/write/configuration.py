@@ -234,7 +234,6 @@ def adopt_embedder(database: Database, embedder: Embedder) -> None:
 
 
 def _require_dimension(dimension: int) -> None:
-    """Raise InputError if a vector index cannot hold vectors of this dimension."""
     if not 0 < dimension <= MOST_DIMENSIONS:
         raise InputError(
             f"the vectors have {dimension:,} dimensions", f"give vectors of 1 to {MOST_DIMENSIONS:,} dimensions"

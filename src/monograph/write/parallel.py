@@ -40,11 +40,7 @@ A larger set is emptied. The process may then compute the code of a name again.
 
 
 _Reply: TypeAlias = tuple[list[tuple[PreparedDocument, DocumentPart] | None], dict[bytes, bytes]]
-"""Reply of a process to a task.
-
-The list has, for each document, its prepared form (without the document's text) and its part of the graph, or None if
-the document cannot be stored. The mapping has derived values by memo key.
-"""
+"""(Prepared document without its text, part of the graph) or None, for each document; values by memo key."""
 
 _coded: set[str] = set()
 """Names whose codes this process has computed for an earlier batch."""
@@ -127,13 +123,9 @@ class _Makers(ChildPool):
         return [(task, self.call(task)) for task in tasks]
 
     def done(self, calls: _PendingBatch) -> Precomputed:
-        """Wait for the tasks of a batch, and return their values.
-
-        Tasks that no process has begun are cancelled, from the last one back, and computed in this process instead. If
-        a process fails on a task, the task's documents are left out. The writer then computes their values and reports
-        errors.
-        """
+        """Wait for the tasks of a batch, and return their values."""
         computed_here: list[_Reply] = []
+        # Tasks that no process has begun are computed here, from the last one back.
         while len(computed_here) < len(calls) and calls[-1 - len(computed_here)][1].cancel():
             computed_here.append(_make(calls[-1 - len(computed_here)][0], self._coded))
         computed_there = (_reply(call) for _, call in calls[: len(calls) - len(computed_here)])
@@ -142,6 +134,7 @@ class _Makers(ChildPool):
         parts: dict[tuple[str, bytes], DocumentPart] = {}
         for (task, _), (documents, derived) in zip(calls, chain(computed_there, reversed(computed_here)), strict=True):
             values.update(derived)
+            # The reply of a failed process is empty: the writer computes these values and reports errors.
             for (document, sha256), result in zip(task.documents, documents, strict=False):
                 if result is not None:
                     prepared[document.id, sha256] = replace(result[0], document=document)
@@ -159,11 +152,7 @@ def _reply(call: Call[_Reply]) -> _Reply:
 
 
 def _make(task: _BatchTask, coded: set[str]) -> _Reply:
-    """Compute the reply to a task.
-
-    ``coded`` has names whose codes this process has computed for an earlier task. Codes of these names are left out.
-    Names whose codes are computed now are added to ``coded``.
-    """
+    """Compute the reply to a task. Codes of the names in ``coded`` are left out, and new names are added to it."""
     embedder, extractor = StaticEmbedder(), PatternExtractor()
     cut = [
         None if isinstance(result, Problem) else result for result in prepare(task.documents, embedder, task.settings)

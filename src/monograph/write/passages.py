@@ -108,11 +108,7 @@ def _merge_given(given: Iterable[Document]) -> Iterator[Document]:
 
 
 def _overlay(below: Document, above: Document) -> Document:
-    """Return document ``below`` with the passages and metadata of its newer state ``above`` added.
-
-    If both have a passage id or a metadata key, the passage or value of ``above`` is used. The title and the uri of
-    ``above`` are used unless they are empty.
-    """
+    """Return the document ``below`` with its newer state ``above`` added. If both have a value, ``above`` wins."""
     return replace(
         below,
         text="",
@@ -170,11 +166,7 @@ def _compose_removal(connection: Connection, leaving: dict[str, set[str]]) -> _P
 
 
 def _load_as_passages(connection: Connection, row: documents.DocumentRow) -> Document:
-    """Return a stored document with its chunks as passages.
-
-    A passage has the vector of its chunk only if a caller gave this vector. Raises InvalidDocument if the document was
-    read from a file.
-    """
+    """Return a stored document with its chunks as passages. Raises InvalidDocument if it comes from a file."""
     if row.source is not None:
         raise InvalidDocument(
             f"document {row.id!r} was read from the file {row.uri}: its chunks cannot be changed one by one",
@@ -185,6 +177,7 @@ def _load_as_passages(connection: Connection, row: documents.DocumentRow) -> Doc
     passages = []
     for loaded in chunks.of_document(connection, row.row):
         key, value = stored_vectors.get(loaded.chunk.id, (b"", b""))
+        # A passage has the vector of its chunk only if a caller gave this vector.
         vector = (
             np.frombuffer(value, dtype=vectors.STORED).astype(np.float32) if key == given_vector_key(value) else None
         )

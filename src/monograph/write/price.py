@@ -61,11 +61,7 @@ def price(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
 def _price_batch(
     connection: Connection, pipeline: Pipeline, batch: list[Parcel], priced: set[bytes]
 ) -> tuple[Cost, int]:
-    """Return the cost of storing a batch, and the number of chunks that this would remove.
-
-    The cost does not include summaries. ``priced`` has the memo keys of values that were counted before: they cost
-    nothing here. The keys of the values that are counted here are added to ``priced``.
-    """
+    """Return (cost of a batch without summaries, number of removed chunks). Values in ``priced`` cost nothing."""
     pairs = [pair for parcel in batch for pair in changed(connection, parcel, pipeline.settings)]
     results = prepare(pairs, pipeline.embedder, pipeline.settings)
     work = [result for result in results if isinstance(result, PreparedDocument)]
@@ -78,6 +74,7 @@ def _price_batch(
         removed += len(stored) - len(kept)
     cost = Cost(documents=len(work), chunks=fresh)
     texts = {key: text for prepared in work for key, text in prepared.texts.items()}
+    # price_missing adds the memo keys of the values that it counts to ``priced``.
     cost += derivation.vectors(pipeline.embedder).price_missing(connection, texts, priced)
     if settings.has_graph(connection):
         extracting = derivation.extractions(pipeline.extractor)
@@ -90,11 +87,7 @@ def _price_batch(
 
 
 def _find_names_to_embed(connection: Connection, pipeline: Pipeline, work: Sequence[PreparedDocument]) -> list[str]:
-    """Return the names that an apply would embed; an empty list for an embedder that costs nothing.
-
-    The pattern extractor is run to find the names. Another extractor is not run: a document counts only if the memo has
-    the extractions of all its chunks.
-    """
+    """Return the names that an apply would embed; an empty list for an embedder that costs nothing."""
     if not is_paid(pipeline.embedder):
         return []
     extracting = derivation.extractions(pipeline.extractor)
@@ -104,6 +97,7 @@ def _find_names_to_embed(connection: Connection, pipeline: Pipeline, work: Seque
         chunks_by_key = extracting.keyed(prepared.chunks)
         rows = memo.rows(connection, memo.EXTRACTION, list(chunks_by_key))
         missing = {key: chunk for key, chunk in chunks_by_key.items() if key not in rows}
+        # Only the pattern extractor is run here. For another one, the memo must have all extractions of a document.
         if missing and not extracting.is_quick:
             continue
         stored = memo.values(connection, rows.values())

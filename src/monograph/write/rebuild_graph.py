@@ -256,13 +256,7 @@ def unite(pipeline: Pipeline, name: str, other: str) -> None:
 def _find_pairs(
     connection: Connection, pipeline: Pipeline, name: str, other: str, *, known_only: bool = True
 ) -> set[tuple[str, str]]:
-    """Return the pairs of name keys that are never merged if ``name`` and ``other`` are kept apart.
-
-    One pair consists of the keys of the two names. If one name is a short form, such as a surname, it is also paired
-    with each of its full forms in the entity of the other name. With ``known_only``, raises NotFound if the file lacks
-    one of the two names; a missing short form is allowed if it was paired with a full form. Raises InputError if the
-    two names have the same key, or if a key is empty.
-    """
+    """Return the pairs of name keys that are never merged if ``name`` and ``other`` are kept apart."""
     keys = key_of(arguments.text(name, "a name")), key_of(arguments.text(other, "a name"))
     if not all(keys) or keys[0] == keys[1]:
         raise InputError(

@@ -63,13 +63,7 @@ def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Report
 def _prepare_tree(
     pipeline: Pipeline, rows: Sequence[documents.DocumentRow], spent: tree.TreeUpdate, on_progress: OnProgress | None
 ) -> Planes | None:
-    """Derive the summaries of a tree over the new vectors, and return the tree's hyperplanes.
-
-    Return None without a summarizer. The hyperplanes order the nodes of a layer: see
-    :class:`monograph.tree.hash.Planes`. Counts of the summaries are added to ``spent``. Raises MissingValue if the
-    memo lacks too many of the new vectors, because other processes changed documents or deleted vectors. Raises
-    TreeChanged if the memo lacks a summary of the tree, because another process deleted it.
-    """
+    """Derive the summaries of a tree over the new vectors; return its hyperplanes, or None without a summarizer."""
     if pipeline.summarizer is None:
         return None
     with pipeline.database.read() as connection:
@@ -90,19 +84,15 @@ def _prepare_tree(
         planes = tree.random_or_learned(pipeline, sample, len(leaves))
         draft = build.TreeDraft(stored_tree.version(connection))
         build.place_all_leaves(connection, draft, planes, leaves)
+    # Raises TreeChanged if another process deleted a summary of the tree.
     tree.derive_layers(pipeline, pipeline.summarizer, draft, planes, spent, on_progress)
     return planes
 
 
 def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None, spent: tree.TreeUpdate) -> None:
-    """Replace the file's vectors, codes of names, and tree by those that :func:`reembed` has derived.
-
-    The tree is replaced only if the embedder is another one. ``planes`` are the hyperplanes of the new tree; None
-    without a summarizer. Documents that were stored meanwhile may lack values, which are derived here. Counts of new
-    summaries are added to ``spent``. Raises MissingValue if more than MADE_INSIDE vectors, or more than MADE_INSIDE
-    codes, are missing.
-    """
+    """Replace the file's vectors, codes of names, and tree by those that :func:`reembed` has derived."""
     other = _has_other_embedder(connection, pipeline)
+    # Documents that were stored meanwhile may lack vectors or codes: at most MADE_INSIDE of each are derived here.
     inside = 0
     changed = documents.undamaged_with_given_vectors(connection)
     for row in documents.listed(connection):
@@ -133,7 +123,6 @@ def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None,
 
 
 def _has_other_embedder(connection: Connection, pipeline: Pipeline) -> bool:
-    """Return whether the file has another embedder than the pipeline."""
     stored = settings.load_model(connection, "embedder")
     return stored is None or stored.key != pipeline.embedder.key
 
@@ -194,10 +183,7 @@ def _derive_inside(
     inputs: Mapping[bytes, str],
     most: int | None,
 ) -> int:
-    """Derive the values that the memo lacks, within a write transaction; return their number.
-
-    Raises MissingValue, and derives none, if more than ``most`` are missing (None for no limit).
-    """
+    """Derive the values that the memo lacks, within a write transaction; return their number."""
     missing = derivation.missing(connection, inputs)
     if most is not None and len(missing) > most:
         raise MissingValue

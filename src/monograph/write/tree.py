@@ -185,14 +185,7 @@ def _require_same_models(pipeline: Pipeline, *, rebuild: bool) -> None:
 
 
 def _begin_draft(pipeline: Pipeline, *, rebuild: bool) -> tuple[build.TreeDraft, Planes]:
-    """Begin a draft for an update of the tree; return the draft and the hyperplanes of the tree.
-
-    A draft is a change of the tree in memory. The hyperplanes order the nodes of a layer. If the stored hyperplanes are
-    kept, the draft is empty. With new hyperplanes, the whole tree is built again, and the draft has the chunks.
-
-    New hyperplanes are made in three cases: the file has no tree, the embedder has another dimension, or the settings
-    want learned hyperplanes and the file has reached the next number of chunks in LEARNED_AT.
-    """
+    """Return a draft of a tree update, and the hyperplanes. If these are new, the draft has all chunks."""
     with pipeline.database.read() as connection:
         stale = store.stale_leaves(connection)
     if stale:
@@ -203,6 +196,7 @@ def _begin_draft(pipeline: Pipeline, *, rebuild: bool) -> tuple[build.TreeDraft,
         stored, count = planes_of(connection), stored_vectors.count(connection)
         draft = build.TreeDraft(store.version(connection), rebuild=rebuild)
         if stored is not None and stored.dimension == pipeline.embedder.dimension:
+            # Learned hyperplanes are replaced when the file reaches the next number of chunks in LEARNED_AT.
             due = max((least for least in LEARNED_AT if least <= count), default=0)
             if pipeline.settings.planes == "random" or stored.learned_from >= due:
                 return draft, stored
@@ -231,17 +225,13 @@ def _make_summaries(
     spent: TreeUpdate,
     on_stored: Callable[[int], None],
 ) -> list[build.MadeSummary]:
-    """Return the summary of each segment, with the summary's vector, in the order of the segments.
-
-    ``cuts`` has the segments. ``sources`` has, for each segment, the texts to summarize. Summaries and vectors that the
-    memo lacks are made and stored in the memo. The numbers of new summaries and of their tokens are added to ``spent``.
-    ``on_stored`` is called repeatedly with the number of summaries that exist so far.
-    """
+    """Return the summary of each segment of ``cuts``, made from its texts in ``sources``, with its vector."""
     summarizing = summaries(summarizer, pipeline.settings.summary_tokens)
     embedding = vectors(pipeline.embedder)
     keys = [summarizing.key(texts) for texts in sources]
     sources_by_key = dict(zip(keys, sources, strict=True))
 
+    # Summaries and vectors that the memo lacks are made and stored there.
     def derive() -> list[build.MadeSummary]:
         derived = summarizing.derive_missing(pipeline.database, sources_by_key, on_stored=on_stored)
         spent.made += len(derived)

@@ -164,11 +164,7 @@ class _Placed:
 def _assign_rows(
     connection: Connection, targets: Sequence[Target], files: Mapping[str, int], since: int | None
 ) -> list[_Placed]:
-    """Assign row numbers to documents and their chunks. A chunk with the same id and text as before keeps its row.
-
-    ``files`` has the row numbers of files, by uri. ``since`` is the second, since 1970, in which the new versions of
-    the documents begin; None if the .mono file keeps no previous versions.
-    """
+    """Assign rows to documents and chunks. A chunk with the same id and text as before keeps its row."""
     free_documents, free_chunks = count(next_row(connection, "documents")), count(next_row(connection, "chunks"))
     placed = []
     for target in targets:
@@ -187,6 +183,7 @@ def _assign_rows(
                 prepared,
                 row,
                 rows,
+                # ``since`` (seconds since 1970) is when the new version begins; None if no previous versions are kept.
                 documents.columns(row, document, prepared.sha256, source, since),
                 [(chunk, chunks.columns(row, document.metadata, new_chunk)) for chunk, new_chunk in pairs],
                 frozenset(chunk_rows[name] for name in kept),
@@ -235,10 +232,7 @@ def remove_rows(
 
 
 def _remove_chunks(connection: Connection, rows: Sequence[int], uses: names.NameCounts) -> None:
-    """Remove chunks from every table except the inverted index.
-
-    The changes of the names' counts are added to ``uses``; the caller must store these changes.
-    """
+    """Remove chunks from all tables but the inverted index. The caller must store the changes added to ``uses``."""
     if rows:
         graphs.remove(connection, rows, [], uses)
         assertions.remove_assertions_of(connection, "chunk", rows)

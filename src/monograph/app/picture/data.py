@@ -115,11 +115,7 @@ def data_of(neighbourhood: Neighbourhood, paths: Sequence[Path]) -> str:
 def _entities(
     neighbourhood: Neighbourhood, stations: Sequence[PathNode], documents: Mapping[str, Document]
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Return (entities as JSON objects, {entity id: index}).
-
-    The entities of the neighbourhood come first. The other entities of ``stations``, the nodes of the paths, follow.
-    ``documents`` has the documents that entities are the subject of, by id.
-    """
+    """Return (entities as JSON objects, {entity id: index}); ``stations`` are the nodes of the paths."""
     shown_entities = neighbourhood.entities[:ENTITIES]
     entities_by_id = {entity.id: entity for entity in neighbourhood.entities}
     ids = {entity.id for entity in shown_entities}
@@ -146,11 +142,7 @@ def _entities(
 def _chunks(
     neighbourhood: Neighbourhood, stations: Sequence[PathNode], documents: Mapping[str, Document]
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Return (chunks as JSON objects, {chunk id: index}).
-
-    The chunks of ``stations``, the nodes of the paths, come first. The other chunks of the neighbourhood follow.
-    ``documents`` has the documents of the chunks, by id.
-    """
+    """Return (chunks as JSON objects, {chunk id: index}); ``stations`` are the nodes of the paths."""
     chunks_by_id = {chunk.id: chunk for chunk in neighbourhood.chunks}
     names = {node.id: node.name for node in stations if node.kind == "chunk"}
     ids = [*names, *(chunk.id for chunk in neighbourhood.chunks[:CHUNKS] if chunk.id not in names)]

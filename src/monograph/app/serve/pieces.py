@@ -31,10 +31,7 @@ Span: TypeAlias = tuple[int, int]
 
 _NAME = regex(r"(?:\A|; )([^:;\n]{1,80}): ")
 _MIN_COUNT = 2
-"""Minimum number of values in a row, and of rows in a table, if each row is a paragraph: see :func:`_row_of`.
-
-A row must also have at least as many column names in common with the rows above it.
-"""
+"""Minimum number of columns, shared columns and rows of a table whose rows are paragraphs: see :func:`_row_of`."""
 
 # A vowel sign, for example of Devanagari, does not match \w, but is part of its word.
 _WORD = regex(r"[\w\u0300-\u036f\u0900-\u0dff]+")
@@ -155,10 +152,7 @@ def blocks(text: str, start: int, end: int, sections: Sequence[Section], marks: 
 
 
 def _table_of_rows(text: str, paragraphs: Sequence[Span], first: int, marks: Marks) -> Block | None:
-    """Return the table that begins at paragraph number ``first``; None if no table begins there.
-
-    Each row of such a table is a paragraph like "name: Ann; price: 3". The header has the names of all columns.
-    """
+    """Return the table that begins at paragraph ``first``, if paragraphs are rows such as "name: Ann; price: 3"."""
     names: dict[str, Span] = {}
     rows: list[dict[str, Span]] = []
     for number in range(first, len(paragraphs)):
@@ -176,10 +170,7 @@ def _table_of_rows(text: str, paragraphs: Sequence[Span], first: int, marks: Mar
 
 
 def _row_of(text: str, start: int, end: int) -> dict[str, tuple[Span, Span]]:
-    """Return the columns of a row of a table: {column name: (span of the name, span of the value)}.
-
-    A row is a paragraph like "name: Ann; price: 3". If ``text[start:end]`` is not a row, the result is empty.
-    """
+    """Return {column name: (span of name, span of value)} of a paragraph such as "name: Ann; price: 3", else {}."""
     paragraph = text[start:end]
     matches = list(_NAME.finditer(paragraph))
     if "\n" in paragraph or len(matches) < _MIN_COUNT or matches[0].start():
@@ -203,10 +194,7 @@ def _paragraphs(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _paragraph_blocks(text: str, start: int, end: int, levels: Sequence[Span], marks: Marks) -> Iterator[Block]:
-    """Yield the blocks of a paragraph: its headings, its Markdown tables, and the text between them.
-
-    ``levels`` has (start, level) of each section of the whole text, in order of start.
-    """
+    """Yield the headings, tables and texts of a paragraph; ``levels`` are the sorted (start, level) of all sections."""
     pending_start = start
     lines = [line.span() for line in _LINE.finditer(text, start, end)]
     number = 0
@@ -228,14 +216,11 @@ def _paragraph_blocks(text: str, start: int, end: int, levels: Sequence[Span], m
 
 
 def _level(text: str, start: int, end: int, levels: Sequence[Span]) -> int:
-    """Return the level of the heading in the line ``text[start:end]``; 0 if the line is not a heading.
-
-    A line is a heading if a section starts in it, and no letter precedes the start. ``levels`` has (start, level) of
-    each section.
-    """
+    """Return the level of the heading in the line ``text[start:end]``; 0 if the line is not a heading."""
     index = bisect_left(levels, (start, 0))
     if index == len(levels) or levels[index][0] >= end:
         return 0
+    # A section that starts after a letter starts inside the line: the line is no heading.
     return 0 if any(character.isalpha() for character in text[start : levels[index][0]]) else levels[index][1]
 
 
@@ -291,12 +276,9 @@ class Words:
         return self._word_cache[word]
 
     def _pairs(self, run: str, start: int) -> list[Span]:
-        """Return the spans in ``run`` that consist of pairs of characters of the question.
-
-        ``run`` contains characters of a script without spaces between words, such as Chinese. Its offset in the text is
-        ``start``. Pairs that overlap or touch give one span.
-        """
+        """Return the spans of the question's pairs of characters in ``run``, whose offset in the text is ``start``."""
         pairs: list[Span] = []
+        # Scripts such as Chinese have no spaces between words, so each pair of characters is looked up.
         for index in range(max(1, len(run) - 1)):
             pair = run[index : index + _PAIR]
             if not self._is_content_word(pair):

@@ -226,7 +226,7 @@ async def chat(
 
 
 async def _answer(request: Request, answer: Callable[[], Iterator[str | Answer]]) -> Response:
-    """Return an answer, which is yielded piece by piece: as JSON, or as events to clients that accept them."""
+    """Respond with an answer: as events, piece by piece, to clients that accept them, else as JSON."""
     served: Served = request.app.state.served
 
     def events() -> Generator[ServerSentEvent]:

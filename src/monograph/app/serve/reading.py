@@ -122,10 +122,7 @@ def text(
 
 
 def _spans_of(written: tuple[str, ...]) -> Iterator[tuple[int, int]]:
-    """Parse texts such as ``17-22``, and yield each as (start, end).
-
-    Raises InputError if there are more than MOST_MARKS texts, or a text does not have this form.
-    """
+    """Parse texts such as ``17-22``, and yield each as (start, end)."""
     if len(written) > MOST_MARKS:
         raise InputError(f"there are {len(written):,} marks", f"give at most {MOST_MARKS:,}")
     for part in written:

@@ -132,10 +132,7 @@ def _download(name: str) -> Path:
 
 
 def _read_pooling(folder: Path) -> str:
-    """Return the pooling that the folder's ``1_Pooling/config.json`` names; ``mean`` if there is no such file.
-
-    Raises ModelUnavailable if the file cannot be read, or names a pooling that is not in POOLINGS.
-    """
+    """Return the pooling that the folder's ``1_Pooling/config.json`` names; ``mean`` if there is no such file."""
     for path in (folder / "1_Pooling" / "config.json", folder.parent / "1_Pooling" / "config.json"):
         if not path.is_file():
             continue

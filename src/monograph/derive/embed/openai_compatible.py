@@ -178,7 +178,6 @@ class OpenAIEmbedder(ServedModel):
         return [vector for batch in self._split_batches(texts) for vector in self._fetch_batch(batch)]
 
     def _split_batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
-        """Yield the texts in order, in batches that are as large as ``batch_size`` and ``batch_characters`` allow."""
         batch: list[str] = []
         characters = 0
         for text in texts:
@@ -219,11 +218,7 @@ class OpenAIEmbedder(ServedModel):
         return list(vectors)
 
     def _read_vectors(self, reply: Mapping[str, Any], count: int) -> Float32:
-        """Return the vectors of a reply, in the order of the texts: float32 (count, dimension), of unit length or zero.
-
-        ``count`` is the number of texts sent. The ``index`` of an item in the reply is the number of the item's text.
-        Items without an ``index`` are in the order of the texts. A vector is a list of numbers, or base64 of float32.
-        """
+        """Return the vectors of a reply in the order of the texts: float32 (count, dimension), unit length or zero."""
         who = f"{self._model!r} at {self._url} returned"
         data = reply.get("data")
         if not isinstance(data, list):

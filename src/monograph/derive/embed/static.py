@@ -23,9 +23,7 @@ TOKENS_AT_ONCE = 8_192
 """Most token vectors of one text that are in memory at once (8 MB); a longer text is summed in several steps."""
 
 _FEW = 64
-"""Most texts of a call that are embedded with the stored float16 vectors. For more texts, all token vectors are
-converted to float32 first, which takes as long as embedding thousands of texts.
-"""
+"""Most texts of a call that are embedded with the stored float16 vectors, without their conversion to float32."""
 
 
 @functools.cache
@@ -66,6 +64,7 @@ class StaticEmbedder:
         float32 of shape (len(texts), 256), rows of unit length. A text without tokens gets a row of zeros.
         """
         result = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        # token_vectors() converts all vectors, which takes as long as embedding thousands of texts.
         table = stored_vectors().view(np.uint16) if len(texts) <= _FEW else token_vectors()
         tokenizer().sums(list(texts), table, TOKENS_AT_ONCE, result)
         # Sums suffice: means differ by a factor, which scaling to unit length removes.

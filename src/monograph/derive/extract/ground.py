@@ -51,16 +51,7 @@ def _use_written_name(thing: NamedThing, written: str) -> NamedThing:
 def _resolve_end(
     name: str, located: dict[str, tuple[NamedThing, list[Span]]], answer: ParsedAnswer, text: Folded
 ) -> str:
-    """Return the name of the entity that ``name``, a relation's source or target, refers to; empty if there is none.
-
-    The first of these that exists is taken:
-
-    1. the entity with this name;
-    2. the only entity whose words include all words of ``name``, or whose words are all in ``name``;
-    3. a new entity ``name``, if ``text`` contains this name and ``answer`` does not list it as an entity.
-
-    ``located`` has each entity with its spans in the text, by folded name. A new entity is added to it.
-    """
+    """Return the name of the entity that ``name``, a relation's source or target, refers to; empty if there is none."""
     letters = fold(name).letters
     if letters in located:
         return located[letters][0].name
@@ -72,6 +63,7 @@ def _resolve_end(
             alike.append(thing.name)
     if len(alike) == 1:
         return alike[0]
+    # An entity that ground() dropped is not added again.
     dropped = any(fold(thing.name).letters == letters for thing in answer.entities)
     spans = [] if dropped else text.occurrences(letters)
     if spans:
@@ -80,10 +72,7 @@ def _resolve_end(
 
 
 def _drop_nested(entities: Iterable[tuple[NamedThing, list[Span]]]) -> list[tuple[NamedThing, list[Span]]]:
-    """Return the entities, and drop their spans that lie inside a longer name, such as York in New York.
-
-    An entity keeps all its spans if each of them lies inside a longer name.
-    """
+    """Drop the spans of entities inside a longer name (York in New York), unless an entity has no other spans."""
     entities = list(entities)
     all_spans = [span for _, spans in entities for span in spans]
     kept = []

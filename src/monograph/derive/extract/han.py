@@ -121,10 +121,7 @@ def han_terms(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _count_repeated(parts: list[str]) -> dict[str, int]:
-    """Return {run of characters: count} for runs that occur more than once in the parts of a text.
-
-    A run that occurs only inside one and the same longer run is left out.
-    """
+    """Return the count of each run of characters that repeats, except runs that occur only inside one longer run."""
     repeated: dict[str, int] = {}
     shorter = {character for part in parts for character in part}
     for length in range(2, LONGEST_TERM + 1):

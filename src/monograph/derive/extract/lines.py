@@ -85,24 +85,19 @@ def _finish(keyed: dict[str, str]) -> Iterator[Record]:
 
 
 def _read_key_and_value(line: str, in_relation: bool) -> tuple[str, str] | None:
-    """Return (key, value) of a line such as ``Name: Ada``; None for other lines.
-
-    ``in_relation`` says whether a relation's source has been read. Only then is ``Relation: …`` such a line.
-    """
+    """Return (key, value) of a line such as ``Name: Ada``; None for other lines."""
     match = _KEYED.match(line)
     if match is None or "|" in line or not field_of_key(match[1]) or _ARROW.search(line):
         return None
     section = section_of(match[1])
+    # "Relation: …" is a key and its value only after the key of a relation's source.
     if (section == "relation" and not in_relation) or (section == "entity" and re.search(r"[,;(]", match[2])):
         return None
     return match[1], match[2].strip(" \"'“”,")
 
 
 def _read_title(line: str) -> Tag | None:
-    """Return ``entity`` or ``relation`` if a line begins a section of entities or of relations; None for other lines.
-
-    Such a line is a title or the header of a table.
-    """
+    """Return the section that a line begins as its title or table header; None for other lines."""
     cells = [cell for cell in _split_cells(line) if cell]
     if len(cells) > 1 and all(field_of_key(cell) or section_of(cell) for cell in cells):
         meanings = {field_of_key(cell) for cell in cells}
@@ -114,10 +109,7 @@ def _read_title(line: str) -> Tag | None:
 
 
 def _read_line(line: str, section: Tag | None) -> Iterator[Record]:
-    """Yield the records of a line that is not of the form ``key: value``. Nearly every line has one record or none.
-
-    ``section`` says whether the line is in a section of entities or of relations; None if it is in neither.
-    """
+    """Yield the records, mostly one or none, of a line that is not of the form ``key: value``."""
     tagged = _TAGGED.match(line)
     if tagged is not None and tagged[3]:
         tag: Tag = "relation" if tagged[1].lower().startswith("rel") else "entity"
@@ -134,11 +126,7 @@ def _read_line(line: str, section: Tag | None) -> Iterator[Record]:
 
 
 def _make_record(tag: Tag, fields: list[str]) -> Record:
-    """Return the record with the fields of a line. ``tag`` is ``entity`` or ``relation``.
-
-    If the first field of a relation contains arrows, it is split at them. If an entity has only one field, such as
-    ``Ada (person): a mathematician``, the field is split into name, kind and description.
-    """
+    """Return a record of ``fields``, with a first field such as ``Ada -> Bob`` or ``Ada (person): …`` split."""
     if len(fields) == 1 and tag == "entity" and (described := _DESCRIBED.match(fields[0])):
         return Record(tag, tuple(part or "" for part in described.groups()))
     if tag == "relation" and fields and _ARROW.search(fields[0]):
@@ -172,22 +160,16 @@ def _split_at_arrows(text: str) -> list[str]:
 
 
 def _split_cells(line: str) -> list[str]:
-    """Return the cells of a line, divided by bars (``|``); an empty list if the line has no bar.
-
-    A bar at the start or end of the line, as in a table, adds no cell.
-    """
+    """Return the cells of a line that bars (``|``) divide; an empty list if the line has no bar."""
     if "|" not in line:
         return []
     cells = [cell.strip() for cell in line.split("|")]
+    # Bars at both ends of a table row add no cells.
     return cells[1 if not cells[0] else 0 : -1 if len(cells) > 1 and not cells[-1].strip(" )") else None]
 
 
 def _split_fields(rest: str, mark: str) -> list[str]:
-    """Return the fields in ``rest``, the part of a line after the word *entity* or *relation* at its start.
-
-    The fields are divided by bars, else by semicolons. Else they are in quotes, or divided by commas. ``mark`` is the
-    punctuation mark between the word and ``rest``. Commas divide the fields only if ``mark`` is a comma or a bracket.
-    """
+    """Return the fields in ``rest``, which follows the word *entity* or *relation* and the punctuation ``mark``."""
     if "|" in rest:
         return _split_cells(rest)
     if mark == ";" or ";" in rest:

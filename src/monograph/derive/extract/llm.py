@@ -45,9 +45,7 @@ models copy examples.
 """
 
 _PATTERNS = "pattern/2"
-"""Part of the LLM extractor's key if its fallback is the pattern extractor. It stays the same when the patterns change:
-otherwise every change of a pattern would send all chunks to a paid model again.
-"""
+"""Key of the pattern fallback. Changed patterns keep it: a new key would send all chunks to a paid model again."""
 
 
 class LLMExtractor:
@@ -132,11 +130,7 @@ class LLMExtractor:
         return len(prompts), sum(count_tokens(prompts)) + len(prompts) * self._max_tokens
 
     def _ask(self, chunk: Chunk) -> Extraction:
-        """Return the model's extraction of a chunk.
-
-        If the chunk contains none of the names in the model's answer, the extraction has a ``failure``. If the chunk
-        has no letter or digit, the model is not asked, and the extraction is empty, without a ``failure``.
-        """
+        """Return the model's extraction of a chunk, with a ``failure`` if the chunk has none of the model's names."""
         prompt = _build_prompt(chunk)
         if not prompt:
             return Extraction()
@@ -151,6 +145,6 @@ class LLMExtractor:
 
 
 def _build_prompt(chunk: Chunk) -> str:
-    """Return the prompt for a chunk; an empty text if the chunk has no letter or digit and is not to be sent."""
+    """Return the prompt for a chunk; an empty text if the chunk has no letter or digit."""
     text = chunk.text[:MAX_TEXT]
     return PROMPT.format(mark=mark_for(text), text=text) if any(map(str.isalnum, text)) else ""

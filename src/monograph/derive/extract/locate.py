@@ -144,11 +144,7 @@ def locate(name: str, kind: str, text: Folded) -> list[tuple[int, int]]:
 
 
 def _split_name(name: str) -> list[str]:
-    """Return the parts of a name that can stand for it, those with the most letters first.
-
-    A part is a run of the name's words. At least one word has more than three letters and is not generic, as *Company*
-    or *North* is. In scripts without spaces the length does not matter.
-    """
+    """Return the runs of a name's words that can stand for the whole name, those with the most letters first."""
     words = [word for word in re.split(r"[\s\-\u2010-\u2015_/()\[\],]+", name) if word]
     if not 1 < len(words) <= 12:
         return []
@@ -161,6 +157,7 @@ def _split_name(name: str) -> list[str]:
 
     def is_distinctive(run: str) -> bool:
         parts = [word.strip(".").lower() for word in run.split()]
+        # In scripts without spaces the length of a part does not matter.
         return any(part not in _GENERIC and (len(part) > 3 or _UNSPACED.search(part)) for part in parts)
 
     return sorted(filter(is_distinctive, runs), key=lambda run: (-len(fold(run).letters), run))

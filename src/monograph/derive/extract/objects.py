@@ -53,11 +53,7 @@ def read_objects(answer: str) -> list[Record]:
 
 
 def _walk(value: Any, section: Tag | None, depth: int) -> Iterator[Record]:
-    """Yield the records in a JSON value, and in the values inside it.
-
-    ``section`` says whether the value is in a section of entities or of relations; None if it is in neither. ``depth``
-    is the number of lists and objects around the value.
-    """
+    """Yield the records in a JSON value, at any depth. ``section`` is the section that the value is in, if any."""
     if depth > _MAX_DEPTH:
         return
     if isinstance(value, list):
@@ -80,10 +76,7 @@ def _walk(value: Any, section: Tag | None, depth: int) -> Iterator[Record]:
 
 
 def _read_texts(texts: list[str], section: Tag | None) -> Iterator[Record]:
-    """Yield the records of a JSON list of texts. ``section`` is the section of the list: see :func:`_walk`.
-
-    The list ``["Ada", "person"]`` has the fields of one record, and ``["Ada", "Bob"]`` has the names of two entities.
-    """
+    """Yield the records of a list of texts: one (``["Ada", "person"]``), or one for each name (``["Ada", "Bob"]``)."""
     tag = section_of(texts[0])
     if tag is not None and len(texts) > 2:
         yield Record(tag, tuple(texts[1:]))
@@ -97,26 +90,20 @@ def _read_texts(texts: list[str], section: Tag | None) -> Iterator[Record]:
 
 
 def _walk_member(key: str, value: Any, section: Tag | None, depth: int) -> Iterator[Record]:
-    """Yield the records of one member of a JSON object, which has a key and a value.
-
-    The key is one of these:
-
-    - the title of a section of entities or relations, which are in the value;
-    - a kind of entity: the value is a list of names;
-    - a name: the value is the entity's description, or an object with its fields.
-
-    ``section`` and ``depth`` are those of the object: see :func:`_walk`.
-    """
+    """Yield the records of one member of a JSON object. Its key is a section's title, a kind or a name."""
     inner = section_of(key) or section
     if isinstance(value, str):
+        # A name and its description.
         if section == "entity" and not field_of_key(key):
             yield Record("entity", (key, value))
     elif isinstance(value, list) and all(isinstance(item, str) for item in value):
+        # A kind and the names of its entities.
         if kind_of(key) and not field_of_key(key):
             yield from (Record("entity", (item, key)) for item in value)
         elif section_of(key) is not None:
             yield from _read_texts(value, inner)
     elif isinstance(value, dict) and section == "entity" and section_of(key) is None:
+        # A name and an object with the other fields.
         record = from_keys({"name": key} | value)
         if record is not None:
             yield record

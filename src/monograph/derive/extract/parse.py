@@ -142,13 +142,10 @@ def _read_entity(record: Record) -> NamedThing | None:
 
 
 def _read_relation(record: Record, entities: dict[str, NamedThing]) -> Relation | None:
-    """Return the relation of a record, or None if the record does not have two names.
-
-    The first field is the source, and the second is the target. If the second field is not the name of one of
-    ``entities``, but the third field is, then the third field is the target.
-    """
+    """Return the relation of a record, or None if the record does not have two names."""
     first, second, *rest = (*record.fields, "", "")
     rest = [field for field in rest if field.strip()]
+    # The third field is the target if it names an entity and the second does not: Ada | wrote | Notes.
     if rest and fold(_clean_name(second)).letters not in entities and fold(_clean_name(rest[0])).letters in entities:
         second, rest[0] = rest[0], second
     source, target = _clean_name(first), _clean_name(second)
@@ -174,10 +171,7 @@ def _clean(text: str, limit: int) -> str:
 
 
 def _clean_name(text: str) -> str:
-    """Return a name without the quotes, brackets, asterisks and labels (``name:``) that models put around it.
-
-    The result is empty if the name has more than MAX_NAME characters.
-    """
+    """Return a name without the quotes, brackets and labels (``name:``) around it; empty if it is too long."""
     name = _LABEL.sub("", _clean(text, MAX_NAME * 2)).strip(_EDGES)
     if name.count("(") > name.count(")"):
         name += ")"

@@ -73,9 +73,7 @@ ALSO_NAMES = frozenset(("will", "may"))
 _SHORTEST_NAME = 2
 _GENITIVES = ("'s", "’s")
 _MASKS = [chr(code) for code in range(0x2C00, 0x2C2F)]
-"""Glagolitic capitals, which occur in no word list. One of them replaces the letters İ and Σ while names are searched,
-because İ and Σ have irregular lower-case forms.
-"""
+"""Glagolitic capitals, in no word list: one replaces İ and Σ in the search for names."""
 
 
 class PatternExtractor:
@@ -200,12 +198,9 @@ def proper_names(text: str, language: str, taken: Sequence[tuple[int, int]] = ()
 
 
 def _is_written_small(text: str, start: int, end: int, occupied: Sequence[tuple[int, int]]) -> bool:
-    """Return whether the word ``text[start:end]`` also occurs in lower case within NEAR characters.
-
-    If a genitive ``'s`` follows the word, the two are searched for together. This does not hold if the ``'s`` overlaps
-    ``occupied``, the spans of other mentions.
-    """
+    """Return whether the word ``text[start:end]`` also occurs in lower case within NEAR characters."""
     stop = next((first for first, _ in occupied if first >= end), len(text))
+    # The word and its genitive "'s" are searched for together.
     if text.startswith(_GENITIVES, end, stop):
         end += len(_GENITIVES[0])
     return text.find(f" {strip_punctuation(text[start:end])} ", max(0, start - NEAR), end + NEAR) >= 0

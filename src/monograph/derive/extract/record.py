@@ -66,10 +66,7 @@ def section_of(title: str) -> Tag | None:
 
 
 def _as_field(value: Any) -> str:
-    """Return a JSON value as the text of one field.
-
-    The texts of a list are joined by commas. An object, a boolean and null become an empty text.
-    """
+    """Return a JSON value as the text of one field; empty for an object, a boolean and null."""
     if isinstance(value, list):
         return ", ".join(item for item in value if isinstance(item, str))
     if isinstance(value, dict) or value is None or isinstance(value, bool):

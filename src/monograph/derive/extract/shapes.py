@@ -100,14 +100,11 @@ def numbers(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _find_start(text: str, digit: int, end: int) -> int:
-    """Return the start of the word or currency sign that a digit belongs to.
-
-    ``digit`` is the offset of the digit. ``end`` is the end of the previous match, or 0. If the word reaches back to
-    the previous match, ``digit`` is returned.
-    """
+    """Return the start of the word or currency sign that the digit at offset ``digit`` belongs to."""
     start, least = digit, max(end, digit - _LONGEST_CODE)
     while start > least and text[start - 1] in _BEFORE_DIGIT:
         start -= 1
+    # The word reaches back to the previous match.
     if start == end > 0:
         return digit
     while start < digit and text[start] in "_/-":
@@ -118,10 +115,7 @@ def _find_start(text: str, digit: int, end: int) -> int:
 
 
 def _find_month(text: str, number: int, end: int) -> int:
-    """Return the start of the month's name before a number, as in ``May 4``; ``number`` if no month's name is there.
-
-    ``number`` is the offset of the number. ``end`` is the end of the previous match: the name must not begin earlier.
-    """
+    """Return the start of the month's name before a number, as in ``May 4``; ``number`` if there is none."""
     start = number
     while start - 2 > end and text[start - 1] == " ":
         before = _LAST_WORD.search(text, max(end, start - _LONGEST_MONTH - 1), start - 1)

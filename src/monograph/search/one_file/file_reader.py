@@ -55,10 +55,7 @@ another question."""
 
 
 _ReadVectors: TypeAlias = "tuple[Mapping[int, int], Float32 | None]"
-"""Vectors that a dense search has read: ({row of a chunk: index of its vector in the array}, array of the vectors).
-
-The array is float32 (n, dimension); None if the search kept no vectors.
-"""
+"""({row of a chunk: index in the array}, vectors, float32 (n, dimension); None if the search kept none)."""
 
 _NONE_READ: _ReadVectors = ({}, None)
 

@@ -87,11 +87,7 @@ def sources_of(connection: Connection, gists: Mapping[int, SummaryText]) -> dict
 def _load_quotes(
     connection: Connection, gists: Mapping[int, SummaryText]
 ) -> tuple[dict[int, Sequence[Quote]], dict[int, dict[int, store.NodeRow]]]:
-    """Return (quotes of each summary, children that each summary quotes), both by the summary's node.
-
-    The quoted children are by their position among all children of the summary. If a quoted child is a summary, its own
-    quotes and children are returned, too, and so on down to the chunks.
-    """
+    """Return ({summary: quotes}, {summary: quoted children by position}), by node, down to the quoted chunks."""
     quotes: dict[int, Sequence[Quote]] = {}
     quoted_children: dict[int, dict[int, store.NodeRow]] = {}
     waiting = {node: gist for node, gist in gists.items() if gist.quotes}
@@ -109,11 +105,7 @@ def _load_quotes(
 
 
 def _move_sources(quote: Quote, sources: Sequence[Source]) -> list[Source]:
-    """Return the sources of a quote, given the sources of the whole text from which it is quoted.
-
-    The offsets in ``sources`` are offsets in the whole text. The offsets in the result are offsets in the summary that
-    quotes the text.
-    """
+    """Return the sources of a quote, moved from offsets in the quoted text to offsets in the quoting summary."""
     carried, shift = [], quote.start - quote.source_start
     for source in sources:
         start, end = max(source.start, quote.source_start), min(source.end, quote.source_end)

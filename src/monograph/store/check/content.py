@@ -25,18 +25,13 @@ _DOCUMENT_TEXTS = (
     ("chunks", "document = ?", ("id", "metadata", "merged")),
     ("texts", "block >> 24 = ?", ("text",)),
 )
-"""(table, SQL condition for the rows of one document, names of the columns of text) of each table with texts of
-documents."""
+"""(table, SQL condition for the rows of one document, columns of text) of each table with texts of documents."""
 
 # Documents.
 
 
 def _make_readable(checked: CheckedRows) -> None:
-    """Replace undecodable bytes of damaged documents, so that values can be derived from these documents again.
-
-    Bytes that are no UTF-8 are replaced by U+FFFD. Metadata that are no JSON become ``{"damaged": text}`` with their
-    text. Sections that are no JSON become an empty list. The documents remain damaged, and a check still reports them.
-    """
+    """Replace undecodable texts of damaged documents, so that values can be derived from these documents again."""
     connection = checked.connection
     for row in sorted(checked.damaged):
         characters = integer(connection, "SELECT characters FROM documents WHERE document = ?", row)
@@ -57,6 +52,7 @@ def _make_readable(checked: CheckedRows) -> None:
                             damaged = json.dumps({"damaged": text}, ensure_ascii=False)
                             text = "[]" if column == "sections" else damaged
                     if text.encode() != value:
+                        # The document stays damaged, and a check still reports it.
                         connection.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (text, number))
 
 
@@ -72,17 +68,11 @@ _MISNUMBERED = """SELECT place, block FROM (
         FROM texts JOIN documents ON document = block >> 24
         WHERE document NOT IN (SELECT value FROM json_each(:broken)))
     WHERE place != block ORDER BY block"""
-"""Query for (right block number, stored block number) of each wrongly numbered text block of an undamaged document.
-
-The right number is ``document << 24 | ordinal``: the document's row, and the position of the block in its text."""
+"""Query for (right number, stored number) of each wrongly numbered text block of an undamaged document."""
 
 
 def _find_wrong_merged(checked: CheckedRows) -> Iterator[tuple[str | None, int]]:
-    """Yield (right value, chunk row) of each chunk with a wrong value in the column ``merged``.
-
-    The column has the document's metadata merged with the chunk's metadata: see
-    :func:`monograph.store.documents.chunks.merged_metadata`. Chunks of damaged documents are skipped.
-    """
+    """Yield (right value, chunk row) of the chunks of undamaged documents whose column ``merged`` is wrong."""
     rows = checked.connection.execute(
         """SELECT chunk, d.document, d.metadata, c.metadata, merged
         FROM chunks AS c JOIN documents AS d USING (document) WHERE c.metadata != '{}' OR merged IS NOT NULL"""
@@ -95,12 +85,7 @@ def _find_wrong_merged(checked: CheckedRows) -> Iterator[tuple[str | None, int]]
 
 
 def _find_wrong_dates(checked: CheckedRows, *, is_found_again: bool) -> Iterator[tuple[int | None, ...]]:
-    """Yield (dated, dated_until, dated_by, document row) of documents whose dates do not match ``dates_checksum``.
-
-    The three values are derived again from the document, or from the time of its file. With ``is_found_again``, only
-    documents for which the derived values match the checksum are yielded. Without it, only the other documents are
-    yielded. Damaged documents are skipped.
-    """
+    """Yield (dated, dated_until, dated_by, document row), derived again, of documents with wrong dates."""
     for row, since, stored, modified_ns in checked.connection.execute(
         """SELECT document, valid_from, dates_checksum, modified_ns FROM documents LEFT JOIN sources USING (source)
         WHERE dates_checksum IS NOT checksum(valid_from, dated, dated_until, dated_by)"""
@@ -111,6 +96,7 @@ def _find_wrong_dates(checked: CheckedRows, *, is_found_again: bool) -> Iterator
             dated = documents.date_columns((document.metadata, *of_chunks), document.title, document.text)
             if dated[0] is None and isinstance(modified_ns, int) and modified_ns >= 0:
                 dated = (modified_ns // 10**9, modified_ns // 10**9, documents.BY_FILE)
+            # With is_found_again, documents whose derived dates match the checksum; without it, the others.
             if is_found_again == (stored == checksum(since, *dated)):
                 yield *dated, row
 
@@ -167,9 +153,7 @@ _FIND_SOURCES = (
         SELECT CAST(substr(CAST(d.uri AS BLOB), 1, length(CAST(s.uri AS BLOB))) AS TEXT) FROM documents AS d
         WHERE d.source = s.source ORDER BY length(d.uri)) WHERE {_RENAMED}""",
 )
-"""Statements that link documents to their files again, by their uris.
-
-If the file of a document is lost, the document then belongs to no file. It remains until a user removes it."""
+"""Statements that link documents to their files by uri. Documents of a lost file then belong to no file."""
 SOURCES = (
     Rule("documents", "{} documents of unknown files", _UNKNOWN, _FIND_SOURCES),
     Rule("sources", "{} files whose uri is not that of their documents",
@@ -211,10 +195,7 @@ _MISSING_ENDS = " UNION ".join(
     SELECT 1 FROM asserted_nodes AS n WHERE n.id = r.{end} AND n.document IS r.document AND n.chunk IS r.chunk)"""
     for end in ("source", "target")
 )
-"""Query for (node id, document, chunk) of each node that is missing at an end of an asserted relation.
-
-The origin of a relation is its document and its chunk. Both nodes of a relation must be stored with the relation's
-origin. The query returns nothing if any assertion does not match its checksum."""
+"""Query for (node id, document, chunk) of each missing end of a relation; empty if any assertion is damaged."""
 _IS_OBJECT = "iif(json_valid(CAST(properties AS TEXT)), json_type(CAST(properties AS TEXT)), '') = 'object'"
 _IS_VECTOR = f"typeof(embedding) IN ('null', 'blob') AND length(coalesce(embedding, x'')) % {STORED.itemsize} = 0"
 

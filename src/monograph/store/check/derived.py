@@ -27,16 +27,14 @@ _PERSON = ENTITY_KINDS.index("person")
 
 
 def _disown_wrong_values(checked: CheckedRows) -> None:
-    """Delete memo values that do not match their checksum, so that they are derived again.
-
-    Vectors that callers supplied cannot be derived again. They are kept, and the check reports their documents.
-    """
+    """Delete memo values that do not match their checksum, except vectors that callers supplied."""
     connection, size = checked.connection, checked.vector
     all_supplied = checked.embedder is not None and checked.embedder.spec.startswith("given:")
     lost = []
     for row, key, value in connection.execute(f"SELECT memo, key, value FROM memo AS m WHERE {memo.WRONG}").fetchall():
         is_vector = isinstance(value, bytes) and len(value) == size
         is_vector = is_vector and bool(np.isfinite(np.frombuffer(value, dtype=vectors.STORED)).all())
+        # A supplied vector cannot be derived again. It is kept, and the check reports its document.
         if is_vector and (all_supplied or checksums.given_vector_key(value) == key):
             supplied = memo.VECTOR, checksums.given_vector_key(value)
             update = "UPDATE memo SET kind = ?, key = ?, checksum = ? WHERE memo = ?"
@@ -86,8 +84,7 @@ _BOTH_WAYS = (
     SELECT 1 FROM apart AS a WHERE {_ONE_WAY.format("a")} AND {_ARE_STORED.format("a")})""",
     "INSERT OR IGNORE INTO apart SELECT full, key FROM apart",
 )
-"""Statements that repair pairs of names that must not be merged. Each pair is stored in two orders; if only one of its
-two rows is right, the pair is stored again in both orders from this row."""
+"""Statements that store each pair of names that must not be merged in both orders, if only one order is right."""
 
 
 def _find_names_without_code(checked: CheckedRows) -> Iterator[tuple[str]]:
@@ -108,11 +105,7 @@ NAMES = (
 
 
 def _compare_edges(checked: CheckedRows) -> Iterator[Finding]:
-    """Yield a finding for each kind of difference between ``chunk_graphs`` and other tables of the graph.
-
-    ``chunk_graphs`` has the names in each chunk, and ``mentions`` the chunks with each name: both must agree. The
-    column ``names.persons`` must be the number of chunks in which the name is that of a person.
-    """
+    """Yield a finding for each kind of difference between ``chunk_graphs``, ``mentions`` and ``names.persons``."""
     connection = checked.connection
     edges, persons, broken = [np.empty(0, dtype=np.int64)], Counter[int](), 0
     for chunk, words, names, links in connection.execute(
@@ -126,8 +119,10 @@ def _compare_edges(checked: CheckedRows) -> Iterator[Finding]:
         edges.append(rows << 32 | chunk)
         persons.update(rows[records["kind"] == _PERSON].tolist())
     of_chunks = np.unique(np.concatenate(edges))
+    # chunk_graphs has the names in each chunk, and mentions the chunks with each name.
     mentions = "SELECT name << 32 | chunk FROM mentions"
     of_names = np.unique(np.fromiter((row for (row,) in connection.execute(mentions)), dtype=np.int64))
+    # names.persons must be the number of chunks in which the name is that of a person.
     stored_counts = dict(connection.execute("SELECT name, persons FROM names WHERE persons != 0"))
     for table, count, fault in (
         ("chunk_graphs", broken, "nodes that cannot be read"),

@@ -17,9 +17,9 @@ from monograph.store.file.rows import column
 from monograph.values import Finding
 
 _INDEX_FAULT = regex(r"fts5.*\b(words|trigrams)\b", re.IGNORECASE)
+# Triggers come first, because a wrong trigger may prevent changes of its table.
 _RECREATED_KINDS = ("trigger", "index")
-"""Kinds of schema entries that have no rows of their own, so they can be created again. Triggers come first, because a
-wrong trigger may prevent changes of its table."""
+"""Kinds of schema entries that have no rows of their own, so they can be created again."""
 
 _COMPUTED = """SELECT 'settings/' || CAST(name AS BLOB) AS name, checksum(CAST(value AS BLOB)) AS checksum FROM settings
     UNION ALL SELECT 'roots/' || root, checksum(CAST(name AS BLOB), CAST(place AS BLOB), follow_links) FROM roots"""
@@ -32,10 +32,7 @@ _IS_INVALID_ENTRY = """date(day) IS NOT day OR typeof(model) != 'text' OR typeof
 
 
 def _find_sqlite_faults(checked: CheckedRows) -> Iterator[Finding]:
-    """Yield a finding for each fault that SQLite's integrity check finds.
-
-    Newer versions of SQLite, and SQLCipher, check the inverted index, too. This index can be built again.
-    """
+    """Yield a finding for each fault that SQLite's integrity check finds."""
     connection = checked.connection
     try:
         broken = _check_integrity(connection, "20")
@@ -47,6 +44,7 @@ def _find_sqlite_faults(checked: CheckedRows) -> Iterator[Finding]:
             WHERE type = 'table' AND rootpage > 0"""
         broken = [fault for name in column(connection, query) for fault in _check_integrity(connection, name)]
     for fault in broken:
+        # Newer versions of SQLite, and SQLCipher, check the inverted index, too. It can be built again.
         index = _INDEX_FAULT.search(fault)
         yield Finding("file" if index is None else index[1], fault, repairable=index is not None)
 
@@ -56,10 +54,7 @@ def _check_integrity(connection: Connection, what: str) -> list[str]:
 
 
 def _compare_schemas(connection: Connection) -> list[tuple[str, str, str | None, str | None]]:
-    """Return the schema entries that differ from those of a new file: (type, name, CREATE statement, right statement).
-
-    They are in order of type and name. A statement is None if the entry is missing in this file, or in a new file.
-    """
+    """Return (type, name, stored SQL, right SQL) of entries that differ from a new file; SQL is None if missing."""
     query = "SELECT type, name, coalesce(sql, '') FROM sqlite_master"
     with closing(memory_connection(encrypted=encryption.is_encrypted(connection))) as empty:
         schema.create_tables(empty)
@@ -85,10 +80,7 @@ def _repair_schema(checked: CheckedRows) -> None:
 
 
 def _find_wrong_checksums(connection: Connection) -> list[tuple[bytes, str, bool]]:
-    """Return (name as bytes, name as text, whether its row is missing) of the stored checksums that do not match.
-
-    A checksum does not match if its row has another checksum now, or is missing.
-    """
+    """Return (name as bytes, name as text, whether its row is missing) of the stored checksums that do not match."""
     rows = connection.execute(
         f"""SELECT CAST(c.name AS BLOB), n.name IS NULL FROM checksums AS c
         LEFT JOIN ({_COMPUTED}) AS n ON CAST(n.name AS BLOB) = CAST(c.name AS BLOB)
@@ -98,15 +90,9 @@ def _find_wrong_checksums(connection: Connection) -> list[tuple[bytes, str, bool
 
 
 def _is_found_again(name: str, is_lost: bool) -> bool:
-    """Return whether a repair may delete a checksum that does not match, with the setting that it belongs to.
-
-    A repair may delete it in two cases:
-
-    - The checksum belongs to a setting that is set again later (:data:`monograph.store.file.settings.FOUND_AGAIN`).
-    - The row that the checksum belongs to is missing (``is_lost``), and was not a setting that needs a checksum
-      (:data:`monograph.store.file.settings.KEPT`).
-    """
+    """Return whether a repair may delete a checksum that does not match, with the setting that it belongs to."""
     setting = name.removeprefix("settings/")
+    # Settings in FOUND_AGAIN are set again later. A missing row needs no checksum, unless it is in KEPT.
     return setting in settings.FOUND_AGAIN or (is_lost and setting not in settings.KEPT)
 
 
@@ -125,11 +111,7 @@ def _find_wrong_notes(checked: CheckedRows) -> Iterator[Finding]:
 
 
 def _repair_notes(checked: CheckedRows) -> None:
-    """Delete the checksums that do not match and that a repair may delete, with the settings that they belong to.
-
-    :func:`_is_found_again` decides which checksums a repair may delete. The other checksums stay, so a check still
-    reports them.
-    """
+    """Delete the checksums that do not match and that a repair may delete, with the settings that they belong to."""
     for stored, name, is_lost in _find_wrong_checksums(checked.connection):
         if _is_found_again(name, is_lost):
             if name.startswith("settings/"):

@@ -38,14 +38,12 @@ totals."""
 
 
 def _compute_sums(connection: Connection, table: str, *, looked_up: bool) -> Sums:
-    """Return the sums of an index; ``table`` is its name.
-
-    With ``looked_up``, each term is looked up as a search does it, which reads other rows than a scan of all terms.
-    """
+    """Return the sums of the terms, the lengths and the totals of the index ``table``."""
     connection.execute(f"CREATE VIRTUAL TABLE temp.places USING fts5vocab(main, {table}, instance)")
     try:
         columns = f"count(*), COALESCE(sum({_POSITION}), 0) FROM temp.places"
         query, values = f"SELECT term, {columns} GROUP BY term", [()]
+        # A lookup of a term, as a search does it, reads other rows than a scan of all terms.
         if looked_up:
             query = f"SELECT ?1, {columns} WHERE term = ?1"
             values = connection.execute("SELECT DISTINCT term FROM temp.places").fetchall()
@@ -99,10 +97,7 @@ def _find_faults(checked: CheckedRows) -> Iterator[Finding]:
 
 
 def _table_rules(table: str, indexed: str) -> tuple[Rule, Rule]:
-    """Return the rules for one table of the inverted index.
-
-    ``indexed`` is the SQL condition for the chunks that belong in the table.
-    """
+    """Return the rules for a table of the index. ``indexed`` is the SQL condition for the chunks that belong in it."""
     return (
         Rule(table, f"{{}} chunks that are not in the index of {table}",
              f"SELECT 1 FROM chunks WHERE chunk NOT IN (SELECT id FROM {table}_docsize) AND {indexed}", DERIVE),

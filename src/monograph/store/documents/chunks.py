@@ -139,10 +139,7 @@ def named_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str, 
 def _load_with_texts(
     connection: Connection, columns: str, rows: Iterable[int]
 ) -> Iterator[tuple[tuple[Any, ...], str]]:
-    """Yield ((chunk, document, start, end, further columns), text) of each chunk, in the order of the given rows.
-
-    ``columns`` is the SQL of the further columns. Raises DamagedFile if a chunk is missing or cannot be decoded.
-    """
+    """Yield ((chunk, document, start, end, further columns), text) of each chunk, in the order of the rows."""
     remaining = iter(rows)
     while batch := list(islice(remaining, _CHUNKS_PER_QUERY)):
         with decoding(connection, "a chunk"):

@@ -167,13 +167,10 @@ def disallowed_summaries(allowed: CompiledFilter) -> str:
 
 
 def _join_comparisons(condition: Condition) -> Condition:
-    """Return an equivalent condition with fewer comparisons: comparisons of one key are joined to a list.
-
-    Within an ``or`` or a ``not``, all ``==`` and ``in`` of one key become one ``in``. Within an ``and``, all ``!=`` and
-    ``nin`` of one key become one ``nin``.
-    """
+    """Return an equivalent condition in which comparisons of one key are joined to one with a list."""
     if isinstance(condition, Comparison):
         return condition
+    # Within "or" and "not", == and in become one in. Within "and", != and nin become one nin.
     list_operator: Operator = "nin" if condition.combiner == "and" else "in"
     single_operator = "!=" if condition.combiner == "and" else "=="
     values_by_key: dict[str, list[Scalar]] = defaultdict(list)
@@ -229,11 +226,7 @@ def _depth(condition: Condition) -> int:
 
 
 def _compile_comparison(comparison: Comparison) -> tuple[str, _Bound]:
-    """Return (SQL, parameters) of a comparison.
-
-    The SQL compares columns, such as the date or the uri, directly where it can. Otherwise it tests a row ``m`` (value,
-    type) with the chunk's value of the key. If the chunk does not have the key, there is no row ``m``.
-    """
+    """Return (SQL, parameters) of a comparison."""
     key, operator, value = comparison.key, comparison.operator, comparison.value
     parameter = json.dumps(value) if isinstance(value, tuple) else value
     if key == DATE:
@@ -251,6 +244,7 @@ def _compile_comparison(comparison: Comparison) -> tuple[str, _Bound]:
         texts = [text for text in (value if isinstance(value, tuple) else (value,)) if isinstance(text, str)]
         return f"{own_column} IN (SELECT value FROM json_each(?))", [json.dumps(texts)]
     bound: _Bound = [] if own_column else [key]
+    # The row m (value, type) is the chunk's value of the key. Without the key, there is no row.
     row = f"SELECT value, type FROM json_each({MERGED}) WHERE key = ?"
     if own_column:
         row = f"SELECT {own_column} AS value, 'text' AS type"
@@ -281,5 +275,4 @@ _TESTS: dict[Operator, str] = {
     "text_match_insensitive":
         "m.type = 'text' AND instr(casefold(CAST(m.value AS BLOB)), casefold(CAST(? AS BLOB))) > 0",
 }  # fmt: skip
-"""SQL tests, by operator. ``m`` (value, type) is the chunk's value of the key, and ``?`` is the parameter that it is
-compared with. ``v`` (value) is the parameter, or one value of a parameter that is a list."""
+"""SQL tests by operator. ``m`` is the chunk's value, ``?`` the parameter, ``v`` a value of a list parameter."""

@@ -62,15 +62,13 @@ first attempt. Each further attempt waits twice as long, up to the second number
 _PAUSE = 0.005
 _OPTIONS: dict[str, Any] = {"uri": True, "timeout": BUSY_SECONDS, "check_same_thread": False, "cached_statements": 256}
 _MAPPED_BYTES = 2_147_418_112 if _mapped.IS_GUARDED or sys.platform == "win32" else 0
-"""Most bytes of a file that are mapped into memory. It is 0 where this process would die if another program truncated a
-mapped file."""
+"""Most bytes of a file to map. 0 where this process would die if another program truncated a mapped file."""
 
 _abandoned: list[object] = []
-"""Connections that this process inherited by a fork. Closing one would release the locks of the parent process, so they
-are kept and never used."""
+"""Connections inherited by a fork. They are never closed: that would release the locks of the parent process."""
+# An open file must be read only by SQLite: any other read would drop SQLite's locks.
 _open_counts: Counter[Identity] = Counter()
-"""Number of times that this process has each file open. An open file must be read only by SQLite: any other read would
-drop SQLite's locks."""
+"""Number of times that this process has each file open."""
 _salts: dict[Identity, bytes] = {}
 """Salts of the encrypted files that are open."""
 _open_lock = threading.Lock()
@@ -272,10 +270,7 @@ class Database:
 
     @contextmanager
     def _using(self, connection: Connection) -> Iterator[None]:
-        """Keep a connection open during the block, and translate errors of the block into errors of Monograph.
-
-        If the database is closed meanwhile, the connection is closed at the end of its last use.
-        """
+        """Keep a connection open during the block, and translate errors of the block into errors of Monograph."""
         with self._users_lock:
             self._users[connection] += 1
         try:
@@ -286,6 +281,7 @@ class Database:
         finally:
             with self._users_lock:
                 self._users[connection] -= 1
+            # The database was closed during the block: the last use closes the connection.
             if self.is_closed:
                 self._close_unused()
 
@@ -391,10 +387,8 @@ class Database:
             return [LedgerEntry(*row) for row in connection.execute(query)]
 
     def _find_fault(self) -> str | None:
-        """Return a description of a fault that ``diagnose`` finds in the rows; None if it finds none.
-
-        Returns None without a search if an error of ``diagnose`` itself is the reason for this call.
-        """
+        """Return the fault that ``diagnose`` finds in the rows; None if it finds none."""
+        # An error of ``diagnose`` itself must not start another search.
         if self.diagnose is None or getattr(self._local, "diagnosing", False):
             return None
         self._local.diagnosing = True

@@ -269,10 +269,7 @@ def _load_connection_class() -> Any:
 
     class EncryptedConnection(dbapi2.Connection):  # type: ignore[misc]
         def blobopen(self, table: str, column: str, row: int, /, *, readonly: bool = False, name: str = "main") -> Any:
-            """Open a blob as ``sqlite3.Connection.blobopen`` does.
-
-            SQLCipher's module has this method under the name ``open_blob``.
-            """
+            """Open a blob as ``sqlite3.Connection.blobopen`` does. SQLCipher's module names it ``open_blob``."""
             return self.open_blob(table, column, row, readonly, name)
 
     return EncryptedConnection

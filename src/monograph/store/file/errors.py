@@ -52,8 +52,7 @@ _READ_FAILED = ("SQLITE_IOERR_READ", "SQLITE_IOERR_SHORT_READ", "SQLITE_IOERR_CO
 """Names of SQLite's errors of failed reads. All other SQLITE_IOERR errors come from writes, file creation or locks."""
 _TOO_DEEP_TEXTS = ("parser stack overflow", "Expression tree is too large", "too many SQL variables")
 _DAMAGE_ERRORS = ("SQLITE_CONSTRAINT", "SQLITE_ERROR", "SQLITE_MISMATCH", "SQLITE_TOOBIG")
-"""Beginnings of the names of the errors that damaged rows can cause, for example by a missing table or a sum that
-overflows."""
+"""Prefixes of errors that damaged rows can cause, for example by a missing table or a sum that overflows."""
 _INDEX_FAULT_TEXTS = (
     "invalid fts5 file format", "vtable constructor failed", "malformed inverted index", "no such fts5 table",
 )  # fmt: skip

@@ -20,8 +20,7 @@ _KINDS = (
     (stat.S_ISBLK, "a device"),
 )
 _HEADER = struct.Struct(">16x H 6x I I 28x I 4x I 20x I 4x")
-"""Fields of SQLite's header that are read: page size, change counter, number of pages, user_version, application_id,
-and the change counter for which that number of pages is valid."""
+"""Page size, change counter, number of pages, user_version, application_id, counter at which that number is valid."""
 _LONGEST_SUFFIX = "-journal"
 """The longest suffix that SQLite adds to the name of a database file."""
 
@@ -29,10 +28,7 @@ _PATH_LIMIT = 512 - len(_LONGEST_SUFFIX)
 """Maximum number of bytes of a file's path: SQLite's limit of 512 bytes, less the longest suffix."""
 
 _TEMPORARY_NAME_BYTES = 80
-"""Number of bytes that are reserved for the file's name when the path of a new file is checked.
-
-A new file is first written under a temporary name, which may be longer than the file's own name.
-"""
+"""Bytes reserved for the name of a new file. It is first written under a temporary name, which may be longer."""
 
 
 def require_monograph(path: Path) -> None:

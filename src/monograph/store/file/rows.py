@@ -15,10 +15,7 @@ _KEYS_PER_QUERY = 500
 _COLUMNS = {"documents": "document", "chunks": "chunk", "names": "name", "memo": "memo"}
 _HIGHEST_ROW = 1 << 62
 _DOCUMENT_RESERVE = 1 << 32
-"""Minimum number of free row numbers between the highest document row and MOST_DOCUMENTS.
-
-If fewer are free, :func:`next_row` raises DamagedFile.
-"""
+"""Minimum number of free document rows below MOST_DOCUMENTS. With fewer, ``next_row`` raises DamagedFile."""
 
 _BOUND_STEP, _BOUND_LIMIT = 64, 1024
 """Step and maximum of the number of parameters to which :func:`lookup` binds texts, one text each.

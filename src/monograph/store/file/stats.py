@@ -18,11 +18,7 @@ _GROUPS = {
     "parts": "clusters (codes)", "cluster_graphs": "clusters (codes)", "codes": "clusters (codes)",
     "clusters": "centroids", "centroids": "centroids", "vector_indexes": "centroids", "placements": "placements",
 }  # fmt: skip
-"""Group in which :func:`sizes` counts the bytes of each table, by name of the table.
-
-An index, or a table that is not listed here, belongs to the group of the listed table with whose name its own name
-begins: ``words_data`` belongs to the group of ``words``.
-"""
+"""Group that counts the bytes of a table, and of unlisted tables and indexes whose names begin with its name."""
 
 
 def counts(connection: Connection) -> dict[str, int]:

@@ -180,11 +180,7 @@ def _authorize_view(action: int, table: str | None, column: str | None, schema: 
 
 
 def _fill(connection: Connection, generation: int, documents: str) -> None:
-    """Fill the temporary tables of a view from the file.
-
-    ``generation`` is the generation of the file: see :func:`monograph.store.file.settings.generation`. ``documents`` is
-    a JSON list of the row numbers of the view's documents.
-    """
+    """Fill the temporary tables of a view. ``documents`` is a JSON list of the rows of its documents."""
     for table in ("view_state", "view_documents", "view_chunks", "view_sources", "names", "nodes"):
         connection.execute(f"DELETE FROM temp.{table}")  # noqa: S608 - constants
     connection.execute("INSERT INTO temp.view_documents SELECT value FROM json_each(?)", (documents,))
@@ -205,11 +201,7 @@ def _fill(connection: Connection, generation: int, documents: str) -> None:
 
 
 def _fill_names(connection: Connection) -> None:
-    """Fill the view's table of names, with counts of their uses within the view.
-
-    A name keeps its head, the name that it was merged into, only if the view has the head, too. If the name is an
-    abbreviation, a document of the view must also state it.
-    """
+    """Fill the view's table of names, with counts of their uses within the view."""
     packed_query = "SELECT g.names FROM temp.view_chunks AS v CROSS JOIN main.chunk_graphs AS g WHERE g.chunk = v.chunk"
     mentions = np.frombuffer(b"".join(column(connection, packed_query)), dtype=NAMED)
     query = "SELECT s.name FROM temp.view_documents AS d CROSS JOIN main.subjects AS s WHERE s.document = d.document"
@@ -235,11 +227,8 @@ def _fill_names(connection: Connection) -> None:
 
 
 def _fill_nodes(connection: Connection) -> None:
-    """Fill the view's table of nodes: its part of the tree.
-
-    A summary is in the view only if the view has all chunks below the summary, with up-to-date nodes. A chunk of the
-    view has no node there if its node may be out of date, or if the summary above it is not in the view.
-    """
+    """Fill the view's part of the tree: its chunks, and the summaries that have only its chunks below them."""
+    # A chunk that is listed in unplanted may have an outdated node.
     connection.execute(
         """INSERT INTO temp.nodes SELECT n.* FROM temp.view_chunks AS v CROSS JOIN main.nodes AS n
         WHERE n.chunk = v.chunk AND NOT EXISTS (SELECT 1 FROM main.unplanted AS u WHERE u.chunk = v.chunk)"""

@@ -48,8 +48,7 @@ class AssertionOrigin(NamedTuple):
 NOBODY = AssertionOrigin(None, None)
 
 _OF_ORIGIN = "id = ? AND document IS ? AND chunk IS ?"
-"""SQL condition that a row is the assertion of one node by one origin. Its parameters are the node's id, and the
-document and the chunk of the origin."""
+"""SQL condition for the assertion of one node by one origin. Parameters: node id, document, chunk."""
 
 
 class RelationKey(NamedTuple):
@@ -77,12 +76,10 @@ def nodes(connection: Connection, ids: Sequence[str] | None = None) -> dict[str,
 
 
 def _merge_node(name: str, rows: Sequence[Row]) -> AssertedNode:
-    """Return the node with the id ``name``, merged from its rows.
-
-    Rows of :func:`imply_node` are merged first, then all other rows. A later row replaces values of earlier rows.
-    """
+    """Return the node with the id ``name``. Values of its later rows replace those of earlier rows."""
     label, node_name, embedding = "", "", None
     properties: dict[str, Any] = {}
+    # Rows of imply_node come first.
     for _, _, row_label, row_name, row_properties, packed, _, _ in sorted(rows, key=lambda row: (-row[6], row[0])):
         label, node_name = text(row_label), text(row_name)
         properties |= loaded_object(row_properties)

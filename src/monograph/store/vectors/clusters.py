@@ -41,12 +41,9 @@ New entries are appended to the recent part. A fold moves them into the folded p
 INDEXED = "(SELECT space FROM vector_indexes)"
 """Subquery for the spaces that have an index."""
 
+# CROSS JOIN looks up each number. IN would sort the numbers first. BETWEEN would read one row more, maybe from disk.
 _BODIES_QUERY = "SELECT part, body FROM json_each(?) AS j CROSS JOIN parts ON part = j.value"
-"""Query for the parts whose numbers are in a JSON list. It looks up each number by itself.
-
-With IN, SQLite would sort the numbers first. With BETWEEN, it would read one more row, from a page that may not be in
-memory.
-"""
+"""Query for the parts whose numbers are in a JSON list."""
 
 Int64 = npt.NDArray[np.int64]
 

@@ -36,8 +36,7 @@ _BYTES_PER_CALL = 128 << 10
 """Bytes that are announced to the system in one call. Of a call with more, the system reads only the first bytes."""
 _LONGEST_RANGE = 64 << 20
 _TESTED_PAGES = 32
-"""Number of pages of a level, evenly spaced, that are tested for being in memory. If all of them are in memory, all
-pages of the level are assumed to be."""
+"""Number of evenly spaced pages that are tested. If all are in memory, the whole level is assumed to be."""
 _INTEGERS = (0, 1, 2, 3, 4, 6, 8)
 """Number of bytes of an integer in a record, by its serial type (0 to 6)."""
 _ZERO, _ONE, _TEXTS = 8, 9, 12
@@ -166,14 +165,9 @@ class FilePages:
         return os.pread(self.descriptor, size, (page - 1) * self.size)
 
     def _chains(self, runs: Iterable[Run]) -> Iterator[list[Run]]:
-        """Yield the pages of chains of overflow pages. Each list has the next run of every chain that has not ended.
-
-        ``runs`` has (first page, number of pages) of each chain. Each page names the next page of its chain, but a run
-        is yielded before its pages are read. So the number of consecutive pages in it is a guess. The first guess is
-        the whole chain. After a correct guess, the next guess is doubled. After a wrong guess, it is one page. Pages
-        after the first 64 MB of a chain are left out.
-        """
+        """Yield the next run of every chain of overflow pages. ``runs`` has (first page, length) of each chain."""
         most = _LONGEST_RANGE // self.size
+        # A page names the next page of its chain. A run is yielded before it is read, so its length is a guess.
         chains = [(page, min(count, most), min(count, most)) for page, count in runs]
         for _ in range(_MAX_JUMPS):
             yield [(page, min(remaining, guess)) for page, remaining, guess in chains]
@@ -182,25 +176,19 @@ class FilePages:
                 return
 
     def _follow_chain(self, page: int, remaining: int, guess: int) -> tuple[int, int, int] | None:
-        """Read a run of a chain; return (first page, pages left, guess) for the next run, or None if the chain ends.
-
-        ``page`` is the first page of the run, ``remaining`` the number of pages that are left of the chain, and
-        ``guess`` the guessed number of pages of the run. See :meth:`_chains`.
-        """
+        """Read a run of a chain. Return (first page, pages left, guessed length) of the next run; None at the end."""
         for passed in range(1, min(remaining, guess + 1)):
             following = int.from_bytes(self._read(page, 4), "big")
             if following <= 1:
                 return None
             if following != page + 1 or passed == guess:
+                # After a correct guess, the next guess is doubled. After a wrong guess, it is one page.
                 return following, remaining - passed, 2 * guess if passed == guess else 1
             page = following
         return None
 
     def _overflow_runs(self, body: bytes, rows: Sequence[int]) -> Iterator[Run]:
-        """Yield (first page, number of pages) of the chain of overflow pages of each row that has one.
-
-        ``body`` has the bytes of a leaf of a table. ``rows`` are row numbers; other rows than the leaf's are skipped.
-        """
+        """Yield (first page, number of pages) of the overflow pages of each row in a leaf. ``body`` is the leaf."""
         offsets = _cell_offsets(body, 8)
         for row in rows:
             index = bisect_left(offsets, row, key=lambda offset: _read_varint(body, _read_varint(body, offset)[1])[0])
@@ -247,10 +235,7 @@ def _index_children(body: bytes, ranges: Sequence[Range]) -> Iterator[tuple[int,
 
 
 def _read_key(body: bytes, begin: int, columns: int) -> Key:
-    """Return the first values of the record at ``begin``, one for each of ``columns`` columns.
-
-    A text or blob that continues on another page is cut off.
-    """
+    """Return the first values of the record at ``begin``. A value that continues on another page is cut off."""
     size, cursor = _read_varint(body, begin)
     value_start = begin + size
     values: list[int | bytes] = []

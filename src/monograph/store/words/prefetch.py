@@ -32,16 +32,10 @@ _BLOCK_QUERY = f"SELECT document << {BLOCK_BITS} | start / {BLOCK_CHARACTERS} FR
 _Wanted = TypeVar("_Wanted", bound=Hashable)
 
 _REMEMBERED_ITEMS = 1 << 16
-"""Limit for the set of announced items, such as rows, of each table, index or query.
-
-The set keeps items from being announced twice. A set that has grown beyond the limit is emptied.
-"""
+"""Largest set of announced items, kept so that none is announced twice. A larger set is emptied."""
 
 _MAX_IN_MEMORY = 32
-"""Number of successive announcements, all of pages that were in memory, after which announcing stops for good.
-
-One or two searches make this number of announcements.
-"""
+"""Successive announcements of pages in memory only (one or two searches), after which announcing stops for good."""
 
 
 class Prefetcher:
@@ -175,11 +169,8 @@ class Prefetcher:
         return self._in_memory < _MAX_IN_MEMORY
 
     def _query_new(self, connection: Connection, query: str, values: Iterable[int | str], use: str = "") -> list[int]:
-        """Run a query for each value for which it has not run before; return the whole numbers in its single column.
-
-        Callers that run the same query for different purposes pass different strings as ``use``. A value that is old
-        for one purpose may be new for another.
-        """
+        """Run a query for each value that is new for it; return the whole numbers in its single column."""
+        # ``use`` is the purpose of the query: a value that is old for one purpose may be new for another.
         new_values = self._select_new(connection, query + use, values)
         try:
             results = [row for value in new_values for (row,) in connection.execute(query, (value,))]
@@ -188,10 +179,7 @@ class Prefetcher:
         return [row for row in results if isinstance(row, int)]
 
     def _announce_rows(self, connection: Connection, table: str, rows: Iterable[int], *, small: bool = False) -> None:
-        """Announce those of the given rows of a table that were not announced before.
-
-        ``small`` states that no row has overflow pages.
-        """
+        """Announce the rows of a table that were not announced before. If ``small``, no row has overflow pages."""
         if fresh := self._select_new(connection, table, rows):
             self._announce(connection, table, lambda pages, root: pages.levels(root, fresh, small=small))
 
@@ -205,10 +193,7 @@ class Prefetcher:
             self._announce(connection, index, lambda pages, root: pages.levels_of_index(root, fresh))
 
     def _select_new(self, connection: Connection, what: str, items: Iterable[_Wanted]) -> list[_Wanted]:
-        """Return the items that were not announced before for ``what``, a table, an index or a query.
-
-        Return none if further announcements are of no use.
-        """
+        """Return the items not yet announced for ``what``, a table, index or query; none if announcing is useless."""
         if not self._is_useful:
             return []
         announced = self._announced.setdefault(what, set())
@@ -221,10 +206,7 @@ class Prefetcher:
     def _announce(
         self, connection: Connection, tree: str, levels: Callable[[FilePages, int], Iterable[list[Run]]]
     ) -> None:
-        """Announce pages of the table or index that is named ``tree``.
-
-        ``levels`` returns the pages, level by level; its arguments are the file and the number of the root page.
-        """
+        """Announce pages of the table or index ``tree``. ``levels(file, root page)`` returns them level by level."""
         with self._lock:
             try:
                 if self._pages is None or self._file is None or not is_of(self._pages.descriptor, self._file):

@@ -32,19 +32,13 @@ _TRIGRAM_LENGTH = 3
 _CHUNKS_PER_BATCH = 1_024
 """Number of chunks that are folded and written at a time. Only their folded texts are in memory."""
 _EXTRA_RESULTS = 16
-"""Number of results that are requested from SQLite in addition to the k best.
-
-They usually include all chunks whose score is equal to the k-th score.
-"""
+"""Results requested beyond the k best. They usually include all chunks whose score equals the k-th score."""
 _K1, _B = 1.2, 0.75
 """Parameters of BM25, as in FTS5."""
 _LEAST_WEIGHT = 1e-6
 """Inverse document frequency (idf) of a word that occurs in half of the chunks or more, as in FTS5."""
 _CHUNKS_PER_ROW = 2_000
-"""Number of chunks in one row of the table ``lengths``. The row has two bytes for each chunk, so it fits a page.
-
-The length of a chunk is its number of words. A row of this table is called a block.
-"""
+"""Number of chunks in one row (a block) of the table ``lengths``. At two bytes for each, a row fits a page."""
 _LONGEST_LENGTH = 0xFFFF
 """Largest length that can be stored. It is also stored for chunks with more words."""
 _LENGTH_TYPE = np.dtype("<u2")
@@ -176,13 +170,10 @@ def varints(data: bytes) -> Iterator[int]:
 
 
 def _store_lengths(connection: Connection, chunks: Iterable[int]) -> None:
-    """Store the length of each given chunk: the number of its words in the index; 0 if it is not indexed.
-
-    FTS5 stores these numbers, too, in one row for each chunk. Looking up such a row takes longer than the rest of BM25
-    for the chunk.
-    """
+    """Store the length of each given chunk: the number of its words in the index; 0 if it is not indexed."""
     for block, group in groupby(sorted(set(chunks)), key=lambda chunk: chunk // _CHUNKS_PER_ROW):
         rows = list(group)
+        # FTS5 stores these numbers in one row for each chunk. A lookup of it takes longer than the rest of BM25.
         sizes = dict(select(connection, "SELECT id, sz FROM words_docsize WHERE id IN", rows))
         previous = dict(lengths(connection, [block])).get(block)
         packed = _pack_lengths(block, ((row, sizes.get(row, b"")) for row in rows), previous)
@@ -193,12 +184,7 @@ def _store_lengths(connection: Connection, chunks: Iterable[int]) -> None:
 
 
 def _pack_lengths(block: int, sizes: Iterable[tuple[int, bytes]], previous: bytes | None = None) -> bytes:
-    """Return a row of ``lengths`` as bytes, after setting the lengths of some chunks. Return b"" if all lengths are 0.
-
-    ``block`` is the number of the row: it has the lengths of the _CHUNKS_PER_ROW chunks from block * _CHUNKS_PER_ROW
-    on. ``sizes`` has the chunks to set: (row number of the chunk, FTS5's record of the chunk's number of words).
-    ``previous`` are the stored bytes of the row; None if the row is not stored yet.
-    """
+    """Return the bytes of a block after setting lengths from ``sizes``: (chunk, FTS5's record). Empty if all are 0."""
     counts = np.frombuffer(previous or bytes(_BYTES_PER_ROW), _LENGTH_TYPE).copy()
     for row, size in sizes:
         counts[row - block * _CHUNKS_PER_ROW] = min(sum(varints(size)), _LONGEST_LENGTH)
@@ -323,10 +309,7 @@ def bm25_of_all(
 
 
 def _weight(chunks: int, chunks_with: int) -> float:
-    """Return the inverse document frequency of a word in BM25.
-
-    ``chunks`` is the number of all chunks, and ``chunks_with`` the number of chunks that have the word.
-    """
+    """Return the inverse document frequency of a word in BM25."""
     value = math.log((chunks - chunks_with + 0.5) / (chunks_with + 0.5))
     return _LEAST_WEIGHT if value <= 0.0 else value
 

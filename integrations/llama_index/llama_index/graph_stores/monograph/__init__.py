@@ -360,12 +360,12 @@ class MonographPropertyGraphStore(FileStore, PropertyGraphStore):
 
 
 def _ends(relations: Iterable[AssertedRelation]) -> list[str]:
-    """Return the ids of the nodes at the ends of relations, each once."""
+    """Return the ids of the nodes that relations connect, each once."""
     return list(dict.fromkeys(end for relation in relations for end in (relation.source, relation.target)))
 
 
 def _properties_by_label(items: Iterable[AssertedNode | AssertedRelation]) -> dict[str, list[dict[str, str]]]:
-    """Return for each label the names of the properties that its items have, with the JSON types of their values."""
+    """Return for each label the names of its items' properties, with the JSON types of their values."""
     types: dict[str, dict[str, set[str]]] = {}
     for item in items:
         of_label = types.setdefault(item.label, {})
@@ -382,10 +382,10 @@ def _triple(relation: AssertedRelation) -> tuple[str, str, str]:
 
 
 def _is_replaceable(stored: Any, node: BaseNode) -> bool:
-    """Whether a node replaces the stored chunk with its id: the chunk is from LlamaIndex, or the texts differ."""
+    """Return whether a node replaces the stored chunk: the chunk is from LlamaIndex, or the texts differ."""
     return "_node_content" in stored.metadata or stored.chunk.text != node.get_content()
 
 
 def _is_stray(item: AssertedNode | AssertedRelation, sources: Sequence[str]) -> bool:
-    """Whether an assertion has no stored source, but its properties name one of ``sources`` as the source."""
+    """Return whether an assertion has no stored source, but its properties name one of ``sources`` as source."""
     return not item.origins and any(item.properties.get(key) in sources for key in ("triplet_source_id", "ref_doc_id"))

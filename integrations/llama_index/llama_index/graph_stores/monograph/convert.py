@@ -40,7 +40,7 @@ def as_asserted_relation(relation: Relation) -> AssertedRelation:
 
 
 def _source(properties: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return a tuple with the id of the source that properties name, or an empty tuple if they name none."""
+    """Return the id of the source that properties name, as a tuple of one or no id."""
     source = properties.get(TRIPLET_SOURCE_KEY) or properties.get("ref_doc_id")
     return (source,) if isinstance(source, str) else ()
 

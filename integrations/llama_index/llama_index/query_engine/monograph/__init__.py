@@ -151,7 +151,7 @@ class CitingQueryEngine(ClosesFile, BaseQueryEngine):
 
 
 async def _in_threads(pieces: Iterator[str]) -> AsyncGenerator[str, None]:
-    """Yield the pieces of an answer. A thread waits for each piece, so that the event loop is not blocked."""
+    """Yield the pieces of an answer; threads wait for them, so that the event loop is not blocked."""
     while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
         yield piece
 
