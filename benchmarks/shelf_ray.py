@@ -62,7 +62,7 @@ def holders(cluster: Any) -> dict[int, int]:
     found = {}
     for folder in Path("/proc").iterdir():
         with suppress(OSError):
-            if folder.name.isdecimal() and (folder / "cmdline").read_bytes().startswith(b"ray::Holder"):
+            if folder.name.isdecimal() and (folder / "cmdline").read_bytes().startswith(b"ray::ShardActor"):
                 parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
                 if parent in raylets:
                     found[int(folder.name)] = parent

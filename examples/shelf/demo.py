@@ -20,7 +20,7 @@ def holders() -> list[int]:
     found = []
     for folder in Path("/proc").iterdir():
         with suppress(OSError):  # The process has just ended.
-            if folder.name.isdecimal() and (folder / "cmdline").read_bytes().startswith(b"ray::Holder"):
+            if folder.name.isdecimal() and (folder / "cmdline").read_bytes().startswith(b"ray::ShardActor"):
                 found.append(int(folder.name))
     return sorted(found)
 

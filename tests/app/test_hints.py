@@ -17,6 +17,7 @@ from monograph import errors
 from monograph.app.cli import COMMANDS, app
 from monograph.app.output import shell_hint
 from monograph.values import Finding, Problem
+from monograph.write.configuration import ModelSlot
 
 PACKAGE = Path(monograph.__file__).parent
 CARRIERS = {name for name, one in vars(errors).items() if isinstance(one, type)} | {Finding.__name__, Problem.__name__}
@@ -40,7 +41,7 @@ def hints() -> Iterator[tuple[str, str]]:
             if isinstance(node, ast.Call):
                 name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
                 found = [one.value for one in node.keywords if one.arg == "hint"]
-                found += node.args[1:2] if name in CARRIERS else node.args[3:5] if name == "PluggedIn" else []
+                found += node.args[1:2] if name in CARRIERS else node.args[3:5] if name == ModelSlot.__name__ else []
             elif isinstance(node, ast.Assign) and any("hint" in ast.unparse(one).lower() for one in node.targets):
                 walked = list(ast.walk(node.value))
                 within = {id(part) for one in walked if isinstance(one, ast.JoinedStr) for part in one.values}

@@ -43,6 +43,7 @@ from monograph.shelf import OnRay, Shelf, Tasks, build, local, remove
 from monograph.shelf.building import documents_in
 from monograph.shelf.engines import Local
 from monograph.shelf.manifest import Manifest, latest
+from monograph.shelf.ray_engine import ShardActor
 from monograph.shelf.shard import Call, ShardReader
 from monograph.shelf.storage import ObjectName, ShelfPlace, shelf_place
 from monograph.store.documents.filters import EVERYTHING
@@ -169,7 +170,7 @@ def processes(cluster: Any, name: str) -> dict[int, int]:
 
 def holders(cluster: Any) -> dict[int, int]:
     """The processes that hold shards."""
-    return processes(cluster, "Holder")
+    return processes(cluster, ShardActor.__name__)
 
 
 def test_search_over_ray_equals_one_file(shelf: Shelf, made: Made) -> None:
@@ -364,7 +365,7 @@ thread.join()  # What it has started must not end with it.
 first = engine.ask(asked)
 for folder in Path("/proc").glob("[0-9]*"):
     try:
-        mine = (folder / "cmdline").read_bytes().startswith(b"ray::Holder") and os.environ["MARK"].encode() in (
+        mine = (folder / "cmdline").read_bytes().startswith(b"ray::ShardActor") and os.environ["MARK"].encode() in (
             folder / "environ").read_bytes()
     except OSError:
         continue

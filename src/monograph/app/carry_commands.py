@@ -10,7 +10,7 @@ import typer
 from monograph.app import options, output
 from monograph.app.command import Result, command, report_result, working
 from monograph.app.opening import opened
-from monograph.carry.taken import KINDS
+from monograph.carry.imported import KINDS
 
 
 @command

@@ -177,7 +177,7 @@ def _stats_rows(stats: Stats) -> list[tuple[str, str]]:
         ("  names merged into them", f"{stats.merged:,}"),
         ("  mentions", f"{stats.mentions:,}"),
         *tree_rows,
-        ("remembered values", f"{stats.memo:,}"),
+        ("stored derived values", f"{stats.memo:,}"),
         ("  of these unused", f"{stats.memo_unused:,}"),
         ("chunk tokens / overlap", f"{stats.chunk_tokens} / {stats.chunk_overlap}"),
         ("dimension", f"{stats.dimension}"),

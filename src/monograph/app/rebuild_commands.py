@@ -33,7 +33,7 @@ def reembed(
 ) -> Result:
     r"""Compute every vector again with another embedder.
 
-    Until it ends, searches use the old vectors. Interrupt it at any time: finished embeddings are remembered.
+    Until it ends, searches use the old vectors. Interrupt it at any time: finished embeddings are kept.
 
       monograph reembed notes.mono --trust \
           "openai:http://localhost:11434/v1#nomic-embed-text"
@@ -62,7 +62,7 @@ def reextract(
 ) -> Result:
     """Rebuild the graph with another extractor.
 
-    Without EXTRACTOR, it retries the chunks that a model failed on. Earlier results of an extractor are remembered.
+    Without EXTRACTOR, it retries the chunks that a model failed on. Earlier results of an extractor are reused.
     Until it ends, searches use the old graph.
     """
     from monograph.derive.loading import load_extractor
@@ -88,7 +88,7 @@ def resummarize(
 ) -> Result:
     r"""Build or rebuild the tree of summaries.
 
-    From then on every change updates the tree. Earlier summaries of the same texts are remembered. Until it ends,
+    From then on every change updates the tree. Earlier summaries of the same texts are reused. Until it ends,
     searches use the old tree.
 
       monograph resummarize notes.mono

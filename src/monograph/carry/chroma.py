@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from monograph.carry.imported import Items, Store, import_document
 from monograph.carry.json_lines import text
-from monograph.carry.taken import Items, Store, import_document
 from monograph.errors import InputError, MissingExtra, MonographError, SourceDamaged, SourceMissing, UnknownFormat
 from monograph.values import Document, Passage, Problem
 

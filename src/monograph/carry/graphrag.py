@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from monograph.carry.imported import ImportedDocument, Items, Store, import_document
 from monograph.carry.json_lines import text
-from monograph.carry.taken import ImportedDocument, Items, Store, import_document
 from monograph.errors import MissingExtra, SourceDamaged, SourceMissing, UnknownFormat
 from monograph.values import Document, Passage, Problem
 

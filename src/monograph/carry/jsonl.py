@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from monograph.carry import assertion_lines, layout
+from monograph.carry.imported import ImportedDocument, Items, Store
 from monograph.carry.json_lines import lines, text, unreadable, whole
 from monograph.carry.layout import Manifest, manifest_of
-from monograph.carry.taken import ImportedDocument, Items, Store
 from monograph.errors import InvalidDocument, SourceDamaged, UnknownFormat
 from monograph.values import Document, Float32, Passage, Problem, Section
 
 
 def opened(folder: Path) -> Store:
     """Open an export for import. Raises SourceError if its manifest is missing, invalid or too new."""
-    contents = manifest(folder)
+    contents = read_manifest(folder)
     outside = contents.dimension if contents.embedder_spec == f"given:{contents.dimension}" else 0
     return Store(
         contents.documents,
@@ -30,7 +30,7 @@ def opened(folder: Path) -> Store:
     )
 
 
-def manifest(folder: Path) -> Manifest:
+def read_manifest(folder: Path) -> Manifest:
     """Return the manifest of an export.
 
     Raises

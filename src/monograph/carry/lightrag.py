@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from monograph.carry.imported import Items, Store, import_document
 from monograph.carry.json_lines import text, whole
-from monograph.carry.taken import Items, Store, import_document
 from monograph.errors import SourceDamaged, SourceMissing, UnknownFormat
 from monograph.values import Document, Passage
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from monograph.carry.taken import Items, Store, import_document
+from monograph.carry.imported import Items, Store, import_document
 from monograph.store.file import foreign
 from monograph.values import Document, Problem
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from monograph.carry import chroma, export, graphrag, jsonl, layout, lightrag, ragdb
 from monograph.carry.folder import write_folder
-from monograph.carry.taken import KINDS, ImportedDocument, Store
+from monograph.carry.imported import KINDS, ImportedDocument, Store
 from monograph.derive.derivation import embedded_text, vector_key
 from monograph.derive.embed.given import GivenVectors
 from monograph.errors import InputError
@@ -60,7 +60,7 @@ def export_file(file: OpenFile, place: Path, *, overwrite: bool, graph: bool, pr
 def store_of(kind: str, source: Path, collection: str = "") -> Store:
     """Open a store of another program, or an export, for reading.
 
-    ``kind`` is the kind of the store, a key of :data:`monograph.carry.taken.KINDS`. ``source`` is the path of the
+    ``kind`` is the kind of the store, a key of :data:`monograph.carry.imported.KINDS`. ``source`` is the path of the
     store. ``collection`` is the name of a collection; only ``chroma`` has collections.
 
     Raises InputError if the kind is unknown, or the collection is missing, unknown or not applicable. Raises

@@ -21,7 +21,7 @@ from monograph.values import arguments
 from monograph.write import apply, describe
 
 if TYPE_CHECKING:
-    from monograph.carry.taken import Store
+    from monograph.carry.imported import Store
     from monograph.sync.receive import IncomingFile
     from monograph.values import Move, OnProgress, Plan, Report, SyncedSource, WatchEvent
 

@@ -256,10 +256,8 @@ def _search_hybrid(reader: Reader, query: Query, alpha: float | None = None, cou
         _, rankings = words.pool(reader, query, counts, pool, vector)
         matches = words.matches(reader, query, counts, pool)
         if alpha == 0:
-            unfound, scores = (
-                0.0,
-                fusion.add_lifts(dict(zip(rankings[0].rows, rankings[0].scores, strict=True)), matches),
-            )
+            unfound = 0.0
+            scores = fusion.add_lifts(dict(zip(rankings[0].rows, rankings[0].scores, strict=True)), matches)
         else:
             weights = fusion.WEIGHTS if alpha is None else {"lexical": 1 - alpha, "dense": alpha}
             scores, unfound = fusion.fuse(rankings, matches, weights)

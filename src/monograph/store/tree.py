@@ -305,15 +305,15 @@ def beginning(connection: Connection, prefix: str, most: int) -> list[NodeRow]:
 
 
 def of_vectors(
-    connection: Connection, memos: Sequence[int], barred: Collection[int]
+    connection: Connection, memos: Sequence[int], disallowed: Collection[int]
 ) -> dict[int, list[tuple[int, bytes]]]:
     """Return the summaries that belong to vectors: {memo row of the vector: [(node row, key) of a summary, …]}.
 
     Summaries with equal texts have the same vector. A vector without a summary has an empty list. Summaries whose node
-    rows are in ``barred`` are left out.
+    rows are in ``disallowed`` are left out.
     """
     rows = lookup(connection, "n.vector, n.node, n.key", "nodes AS n WHERE n.vector = w.value", memos)
-    by_memo = group((row, (node, key)) for row, node, key in rows if node not in barred)
+    by_memo = group((row, (node, key)) for row, node, key in rows if node not in disallowed)
     return {row: by_memo.get(row, []) for row in memos}
 
 

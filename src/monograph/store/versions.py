@@ -218,7 +218,7 @@ def load(connection: Connection, numbers: Iterable[int]) -> Iterator[PreviousVer
             chunks, given = [], []
             for chunk_id, ordinal, start, stop, chunk_metadata, value in connection.execute(
                 """SELECT c.id, c.ordinal, c.start, c."end", c.metadata,
-                    CASE WHEN m.key = given_key(m.value) THEN m.value END
+                    CASE WHEN m.key = given_vector_key(m.value) THEN m.value END
                 FROM version_chunks AS c LEFT JOIN memo AS m ON m.memo = c.vector WHERE c.version = ?
                 ORDER BY c.ordinal""",
                 (number,),
@@ -259,7 +259,7 @@ def drop_vectors(connection: Connection) -> None:
     Vectors that callers supplied are removed, too. The checksum of a version covers its supplied vectors. So a version
     with supplied vectors gets a new checksum, but only if its old checksum was right: damage must stay visible.
     """
-    query = "SELECT DISTINCT version FROM version_chunks JOIN memo ON memo = vector WHERE key = given_key(value)"
+    query = "SELECT DISTINCT version FROM version_chunks JOIN memo ON memo = vector WHERE key = given_vector_key(value)"
     sound = [version for version in column(connection, query) if is_sound(connection, version)]
     connection.execute("UPDATE version_chunks SET vector = NULL")
     seals = ((_compute_checksum(connection, version), version) for version in sound)

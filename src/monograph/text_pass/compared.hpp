@@ -160,7 +160,7 @@ class AskedTerms {
 class Compared {
   public:
     // Columns of a stretch's and of a text's row, after two for each content word.
-    static constexpr std::size_t TOLD = 5, TOLD_OF_TEXT = 1;
+    static constexpr std::size_t FEATURES = 5, TEXT_FEATURES = 1;
 
     explicit Compared(const AskedTerms &asked) : asked_(asked), sum_(asked.table_.dimension) {
         // Form 0 is empty; nearest() begins with it.
@@ -187,14 +187,14 @@ class Compared {
             own = Row();
             stretch(text, stretches[at], own);
             touch = touch || (at && stretches[at - 1].second == stretches[at].first);
-            double *told = rows + at * (2 * size + TOLD) + size;
-            for (std::size_t one = 0; one < size; ++one) told[one] = own.has >> one & 1;
-            told += size;
-            told[0] = static_cast<double>(std::min<std::size_t>(own.names, 3)) / 3.0;
-            told[1] = own.is_dated;
-            told[2] = own.is_counted;
-            told[3] = own.points;
-            told[4] = static_cast<double>(different(numbers_, asked_.pairs_, 2));
+            double *features = rows + at * (2 * size + FEATURES) + size;
+            for (std::size_t one = 0; one < size; ++one) features[one] = own.has >> one & 1;
+            features += size;
+            features[0] = static_cast<double>(std::min<std::size_t>(own.names, 3)) / 3.0;
+            features[1] = own.is_dated;
+            features[2] = own.is_counted;
+            features[3] = own.points;
+            features[4] = static_cast<double>(different(numbers_, asked_.pairs_, 2));
             all.stands |= own.stands;
             numbers.insert(numbers.end(), numbers_.begin(), numbers_.end());
             ends.push_back(read_.size());
@@ -205,7 +205,7 @@ class Compared {
             numbers = numbers_;
         }
         settle();
-        for (std::size_t at = 0; at < stretches.size(); ++at) nearest(at ? ends[at - 1] : 0, ends[at], rows + at * (2 * size + TOLD));
+        for (std::size_t at = 0; at < stretches.size(); ++at) nearest(at ? ends[at - 1] : 0, ends[at], rows + at * (2 * size + FEATURES));
         nearest(touch && !ends.empty() ? ends.back() : 0, read_.size(), whole);
         for (std::size_t one = 0; one < size; ++one) whole[size + one] = all.stands >> one & 1;
         whole[2 * size] = static_cast<double>(different(numbers, asked_.triples_, 3));
@@ -367,8 +367,8 @@ class Compared {
             for (const char32_t code : written) lower += static_cast<char32_t>(unicode.lower(code));
             small = lower;
         }
-        const auto *told = asked_.clues_.words.find(small);
-        std::uint32_t clues = told ? told->first : 0;
+        const auto *found = asked_.clues_.words.find(small);
+        std::uint32_t clues = found ? found->first : 0;
         if (unicode.is(written.front(), UPPER)) clues |= CAPITAL;
         if (std::any_of(written.begin(), written.end(), [&](char32_t code) { return unicode.is(code, DECIMAL); }))
             clues |= is_year(small) ? AMOUNT | DATE : AMOUNT;

@@ -83,7 +83,7 @@ void make_asked(AskedTerms *place, Tokenizer &tokenizer, const Table &table, con
 void compare(const AskedTerms &asked, const nb::list &given, const std::vector<std::vector<Span>> &stretches, const Rows &out,
              const Rows &wholes) {
     const Texts texts(given);
-    const std::size_t size = asked.size(), width = 2 * size + Compared::TOLD, width_of_text = 2 * size + Compared::TOLD_OF_TEXT;
+    const std::size_t size = asked.size(), width = 2 * size + Compared::FEATURES, width_of_text = 2 * size + Compared::TEXT_FEATURES;
     std::size_t count = 0;
     for (std::size_t at = 0; at < stretches.size(); ++at) {
         count += stretches[at].size();

@@ -258,7 +258,7 @@ def node_texts(connection: Connection, rows: Collection[store.NodeRow]) -> dict[
 def _require_unchanged(connection: Connection, draft: TreeDraft) -> None:
     # A draft with planes replaces the whole tree.
     if draft.planes is None and (store.version(connection) != draft.version or store.stale_leaves(connection)):
-        raise _overtaken_error(connection)
+        raise _tree_changed(connection)
 
 
 def _require_stored(connection: Connection, summaries: Iterable[MadeSummary]) -> None:
@@ -267,10 +267,10 @@ def _require_stored(connection: Connection, summaries: Iterable[MadeSummary]) ->
         (memo.VECTOR, {summary.vector.key: summary.vector.row for summary in summaries}),
     ):
         if memo.rows(connection, kind, list(rows_by_key)) != rows_by_key:
-            raise _overtaken_error(connection)
+            raise _tree_changed(connection)
 
 
-def _overtaken_error(connection: Connection) -> TreeChanged:
+def _tree_changed(connection: Connection) -> TreeChanged:
     return TreeChanged(f"another process keeps changing {path_of(connection)}", "try again when it is done")
 
 
@@ -322,7 +322,7 @@ def _make_finder(
         if any(row > 0 for row in missing):
             raise damaged(path_of(connection), "a node of the tree has no vector")
         if missing:
-            raise _overtaken_error(connection)
+            raise _tree_changed(connection)
         cosines = np.round(np.vecdot(np.stack([vectors[node.row] for node in segment]), vector), 6)
         best = segment[int(np.argmax(cosines))]
         if best.row < 0:
@@ -368,5 +368,5 @@ def _replace_leaves(connection: Connection, draft: TreeDraft, planes: Planes) ->
     rows = {(rank, key): row for rank, key, row in store.nodes(connection, 0)}
     draft_rows = {(draft_node.node.rank, draft_node.node.key): draft_node.node.row for draft_node in draft.fresh[0]}
     if rows.keys() != draft_rows.keys() or memos_by_chunk != store.memo_of_leaves(connection):
-        raise _overtaken_error(connection)
+        raise _tree_changed(connection)
     return {draft_rows[rank_and_key]: row for rank_and_key, row in rows.items()}

@@ -57,7 +57,7 @@ class Search:
         self.loaded = self.compared = 0
         self.loads: list[Ranks] = []
 
-    def add_load(self, ranks: Ranks) -> bool:
+    def ends_after(self, ranks: Ranks) -> bool:
         """Record a load, and return whether the search ends: k results are found, and the stop condition holds.
 
         ``ranks`` are the ranks, from 0, of the new results of this load.
@@ -113,7 +113,7 @@ class CodeSearch(Search):
         while outcome not in {kernel.ENOUGH, kernel.ALL}:
             outcome = course.run(step)
             if outcome == kernel.PAUSED:
-                if self.add_load(course.ranks):
+                if self.ends_after(course.ranks):
                     outcome = kernel.ENOUGH
                 continue
             for name in course.spent if bodies_by_cluster and arena.size < memory.cache_bytes else ():
@@ -166,7 +166,7 @@ class GraphSearch(Search):
             ranks = sorted({*ranks, *scanned})
             self.compared += compared
         self.loaded += 1
-        return self.add_load(ranks)
+        return self.ends_after(ranks)
 
     def run(self, connection: Connection, memory: Memory, state: IndexState) -> bool:
         """Search the clusters, nearest first. Return whether the stop condition ended the search early.

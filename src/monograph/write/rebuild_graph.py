@@ -184,7 +184,7 @@ def rebuild_marked(pipeline: Pipeline, rows: Sequence[int]) -> None:
         existing = [row for row in rows if chunks.rows_of_document(connection, row)]
     make(pipeline, existing, Tally())
     with pipeline.database.write() as connection:
-        settings.save_documents_again(connection, set(settings.documents_to_rebuild(connection)) - set(rows))
+        settings.save_documents_to_rebuild(connection, set(settings.documents_to_rebuild(connection)) - set(rows))
 
 
 def _note(connection: Connection, pipeline: Pipeline, graph: int) -> None:
@@ -283,5 +283,5 @@ def _mark_for_rebuild(connection: Connection, pairs: set[tuple[str, str]]) -> li
     """Mark each document that contains a name of ``pairs``, so that its graph part is rebuilt. Return the rows."""
     rows = names.rows(connection, {key for pair in pairs for key in pair})
     touched = graphs.documents_naming(connection, rows.values())
-    settings.save_documents_again(connection, {*settings.documents_to_rebuild(connection), *touched})
+    settings.save_documents_to_rebuild(connection, {*settings.documents_to_rebuild(connection), *touched})
     return touched

@@ -38,7 +38,7 @@ SUMMARIZED_AT_ONCE = 2_048
 """Number of segments whose summaries are made together; then these summaries are embedded."""
 LEARNING_SAMPLE = 16_384
 
-TRIES_OVERTAKEN = 20
+MOST_TRIES = 20
 """Largest number of tries to update the tree.
 
 A try fails if another writer changes the chunks or the tree meanwhile. That writer then wants to update the tree, too,
@@ -85,7 +85,7 @@ def update(pipeline: Pipeline, on_progress: OnProgress | None = None, *, rebuild
         return spent
     with tree_lock(pipeline.database.path):
         first: int | None = None
-        for tries_left in reversed(range(TRIES_OVERTAKEN)):
+        for tries_left in reversed(range(MOST_TRIES)):
             if not (rebuild or _is_stale(pipeline)):
                 break  # The previous holder of the lock has updated the tree.
             try:

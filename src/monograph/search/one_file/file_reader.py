@@ -320,9 +320,9 @@ class FileReader:
         if not vector.any():
             return [], None
         bits = self._allowed_bits(self.summary_index, allowed)
-        barred = set() if allowed == EVERYTHING else stored_tree.disallowed_summaries(self.connection, allowed)
+        disallowed = set() if allowed == EVERYTHING else stored_tree.disallowed_summaries(self.connection, allowed)
         result = self.summary_index.search(self.connection, vector, VectorQuery(k, bits, ties=True))
-        nodes = stored_tree.of_vectors(self.connection, result.items, barred)
+        nodes = stored_tree.of_vectors(self.connection, result.items, disallowed)
         pairs = zip(result.items, result.scores, strict=True)
         scored = [(score, *node) for memo, score in pairs for node in nodes[memo]]
         best = sorted(scored, key=lambda entry: (-entry[0], entry[2]))[:k]

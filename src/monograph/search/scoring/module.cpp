@@ -219,10 +219,10 @@ class WalkScores {
 
     std::vector<std::int64_t> lead(const nb::list &given) {
         const Attribute documents("documents"), others("others"), by_beginnings("by_beginning"), rarities("rarity");
-        std::vector<Leads> leads;
+        std::vector<ChunkLinks> leads;
         leads.reserve(given.size());
         for (nb::handle one : given) {
-            Leads to{numbers(documents.of(one)), numbers(others.of(one)), {}, {}};
+            ChunkLinks to{numbers(documents.of(one)), numbers(others.of(one)), {}, {}};
             if (!to.documents.empty()) { // Most entities have no documents.
                 const Values by_beginning = by_beginnings.of(one), rarity = rarities.of(one);
                 if (by_beginning.size() != to.documents.size() || rarity.size() != to.documents.size())

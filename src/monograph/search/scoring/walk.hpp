@@ -71,7 +71,7 @@ struct Edge {
 };
 
 // Links of an entity to chunks, as rows: see monograph.search.names.ChunkLinks.
-struct Leads {
+struct ChunkLinks {
     std::vector<std::int64_t> documents, others;
     std::vector<double> by_beginning, rarity; // For each of `documents`.
 };
@@ -144,7 +144,7 @@ class Walk {
     }
 
     // Takes the links of these entities, in the order of begin(). Returns the rows of linked chunks to be learnt.
-    std::vector<std::int64_t> lead(std::vector<Leads> leads) {
+    std::vector<std::int64_t> lead(std::vector<ChunkLinks> leads) {
         if (leads.size() != heads_.size()) throw std::invalid_argument("give where each of the entities leads");
         leads_ = std::move(leads);
         Places missing;
@@ -152,7 +152,7 @@ class Walk {
             for (const std::int64_t row : rows)
                 if (places_.of(row) == Places::NONE) missing.add(row);
         };
-        for (const Leads &one : leads_) {
+        for (const ChunkLinks &one : leads_) {
             look(one.documents);
             look(one.others);
         }
@@ -251,7 +251,7 @@ class Walk {
     }
 
     // Adds the links of an edge to chunks of documents about its entity.
-    void define(const Edge &edge, const Leads &leads, const std::vector<Place> &targets) {
+    void define(const Edge &edge, const ChunkLinks &leads, const std::vector<Place> &targets) {
         if (edge.own > 0.0) return; // From a document about the name itself, no link leads to another such document.
         for (std::size_t at = 0; at < targets.size(); ++at) {
             const Place target = targets[at];
@@ -296,8 +296,8 @@ class Walk {
     Links links_;
     std::vector<Edge> edges_;
     std::vector<std::int64_t> heads_;
-    std::vector<Leads> leads_; // For each of heads_.
-    std::size_t starts_ = 0;   // Number of starts in this hop.
+    std::vector<ChunkLinks> leads_; // For each of heads_.
+    std::size_t starts_ = 0;        // Number of starts in this hop.
 };
 
 } // namespace monograph

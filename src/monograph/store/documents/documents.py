@@ -40,7 +40,7 @@ SEALED = """CAST(id AS BLOB), CAST(uri AS BLOB), CAST(title AS BLOB), CAST(metad
 """Columns of the tables ``documents`` and ``versions`` (previous versions) that :func:`content_checksum` covers. The
 checksum also covers the text and the chunks."""
 SEALED_CHUNK = """CAST(c.id AS BLOB), c.ordinal, c.start, c."end", CAST(c.metadata AS BLOB),
-    CASE WHEN m.key = given_key(m.value) THEN m.key END"""
+    CASE WHEN m.key = given_vector_key(m.value) THEN m.key END"""
 """Columns of each chunk that :func:`content_checksum` covers. ``c`` is the chunk, ``m`` the memo row of its vector.
 
 The checksum covers the key of ``m`` if the caller supplied the vector; otherwise the last column is NULL. A vector that
@@ -145,10 +145,10 @@ def loaded_span(first: Any, last: Any) -> TimeSpan | None:
     return TimeSpan(first, last)
 
 
-def loaded_times(first: Any, last: Any, source: Any, since: Any, until: Any) -> tuple[Dated | None, Valid | None]:
+def loaded_times(first: Any, last: Any, dated_by: Any, since: Any, until: Any) -> tuple[Dated | None, Valid | None]:
     """Return (date, validity) of a document from its stored columns. Each is None if it is missing or invalid."""
     when = None if first is None else loaded_span(first, last)
-    date = Dated(when, DATE_SOURCES[source]) if when is not None and source in range(len(DATE_SOURCES)) else None
+    date = Dated(when, DATE_SOURCES[dated_by]) if when is not None and dated_by in range(len(DATE_SOURCES)) else None
     if not isinstance(since, int) or not FIRST <= since <= LAST:
         return date, None
     if until is not None and not (isinstance(until, int) and since < until <= LAST):
@@ -367,5 +367,5 @@ def is_sound(connection: Connection, row: int) -> bool:
 def undamaged_with_given_vectors(connection: Connection) -> list[int]:
     """Return the rows of the undamaged documents that have vectors supplied by the caller, ascending."""
     query = """SELECT DISTINCT document FROM chunks JOIN vectors USING (chunk) JOIN memo USING (memo)
-        WHERE key = given_key(value) ORDER BY document"""
+        WHERE key = given_vector_key(value) ORDER BY document"""
     return [row for row in column(connection, query) if is_sound(connection, row)]

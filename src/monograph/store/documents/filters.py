@@ -160,10 +160,10 @@ def disallowed_summaries(allowed: CompiledFilter) -> str:
 
     The query needs the parameters of the filter.
     """
-    return f"""WITH RECURSIVE barred(node) AS (
+    return f"""WITH RECURSIVE disallowed(node) AS (
         SELECT parent FROM nodes WHERE layer = 0 AND parent IS NOT NULL AND NOT ({allowed.on("chunk")})
-        UNION SELECT n.parent FROM barred AS b CROSS JOIN nodes AS n WHERE n.node = b.node AND n.parent IS NOT NULL)
-    SELECT node FROM barred"""
+        UNION SELECT n.parent FROM disallowed AS b CROSS JOIN nodes AS n WHERE n.node = b.node AND n.parent IS NOT NULL)
+    SELECT node FROM disallowed"""
 
 
 def _join_comparisons(condition: Condition) -> Condition:

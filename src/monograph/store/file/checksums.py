@@ -37,7 +37,10 @@ def register(connection: sqlite3.Connection) -> None:
     """Register :func:`checksum` and :func:`given_vector_key` as SQL functions of a connection."""
     connection.create_function("checksum", -1, checksum, deterministic=True)
     connection.create_function(
-        "given_key", 1, lambda value: given_vector_key(value) if isinstance(value, bytes) else None, deterministic=True
+        "given_vector_key",
+        1,
+        lambda value: given_vector_key(value) if isinstance(value, bytes) else None,
+        deterministic=True,
     )
 
 

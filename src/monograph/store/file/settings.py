@@ -36,9 +36,9 @@ class StoredModel:
 GENERATION = "generation"
 """Name of the setting that counts commits. It has no checksum."""
 _SUMMARIES = "summaries"
-_AGAIN, _ALWAYS_FORGET = "again", "always_forget"
+_TO_REBUILD, _ALWAYS_FORGET = "again", "always_forget"
 _PENDING, _FORGOTTEN = "forgetting/", "forgotten"
-FOUND_AGAIN = ("id", _SUMMARIES, _AGAIN, _ALWAYS_FORGET, "describer")
+FOUND_AGAIN = ("id", _SUMMARIES, _TO_REBUILD, _ALWAYS_FORGET, "describer")
 """Names of the settings that may be lost. Each is created again, found by the next sync or repair, or set again by the
 user."""
 KEPT = ("build", "vector_index", "embedder", "extractor", "summarizer", *FOUND_AGAIN)
@@ -144,15 +144,15 @@ def count_summaries(connection: Connection, made: int, tokens: int) -> None:
 
 def documents_to_rebuild(connection: Connection) -> list[int]:
     """Return the rows of the documents whose part of the graph must be built again, ascending."""
-    return _load(connection, _AGAIN, lambda text: [int(row) for row in json.loads(text or "[]")], [])
+    return _load(connection, _TO_REBUILD, lambda text: [int(row) for row in json.loads(text or "[]")], [])
 
 
-def save_documents_again(connection: Connection, rows: Iterable[int]) -> None:
+def save_documents_to_rebuild(connection: Connection, rows: Iterable[int]) -> None:
     """Store the rows of the documents whose part of the graph must be built again.
 
     The given rows replace the previously stored rows.
     """
-    _put(connection, _AGAIN, json.dumps(sorted(rows)))
+    _put(connection, _TO_REBUILD, json.dumps(sorted(rows)))
 
 
 def load_always_forget(connection: Connection) -> bool:
