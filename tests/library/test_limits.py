@@ -174,6 +174,14 @@ def test_half_of_a_surrogate_pair_is_refused(filled: Monograph, of: str) -> None
     assert filled.stats().documents == before
 
 
+@pytest.mark.parametrize("ids", ["12", b"12", Path("12"), 12, None], ids=repr)
+def test_ids_that_are_no_list_are_refused(monograph: Monograph, ids: Any) -> None:
+    monograph.add([Document("One.", id="1"), Document("Two.", id="2")])
+    with pytest.raises(InputError, match="must be in a list"):
+        monograph.remove(ids)
+    assert len(monograph.documents()) == 2
+
+
 def test_surrogates_in_model_output_can_be_stored() -> None:
     assert Completion(HALF).text == "half ? a pair"
 

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from monograph.read import image as images
-from monograph.read import pictures, sheets
+from monograph.read import pictures
 from monograph.read.limits import Limits
 from monograph.read.source import needs
+from monograph.read.table import ROWS_A_DOCUMENT
 from monograph.values import cite
 from support.reading import read
 
@@ -190,7 +191,7 @@ def test_sheets_after_a_document_that_pictures_filled_are_read(tmp_path: Path) -
 
     book = openpyxl.Workbook()
     full, after = book.active, book.create_sheet("after")
-    for number in range(sheets.ROWS_A_DOCUMENT - 1):
+    for number in range(ROWS_A_DOCUMENT - 1):
         full.append([f"row {number}", number])
     for line in LINES[:2]:
         picture(line).save(tmp_path / f"{line}.png")

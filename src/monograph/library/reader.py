@@ -463,4 +463,5 @@ class View(Writable):
 
 def document_names(ids: Iterable[str]) -> list[str]:
     """Return ids, uris or paths of documents as strings. Raises InputError if one is invalid, or ``ids`` is no list."""
-    return arguments.names(map(path_to_text, ids), "an id")
+    is_list = isinstance(ids, Iterable) and not isinstance(ids, str | bytes)
+    return arguments.names(map(path_to_text, ids) if is_list else ids, "an id")
