@@ -10,7 +10,7 @@ The class hierarchy::
     │   ├── DamagedFile      truncated or corrupt
     │   ├── ReadOnlyFile     a write to a file that cannot be written
     │   ├── BusyFile         another process held the write lock for too long
-    │   ├── StorageFull      no room left: the disk is full, or a quota or limit is reached
+    │   ├── StorageFull      the disk is full, or a quota or limit is reached
     │   ├── ReplacedFile     deleted, replaced or truncated by another program while it was open
     │   └── ClosedFile       used after close()
     ├── SourceError          a file or folder that cannot be read as a source
@@ -31,13 +31,13 @@ The class hierarchy::
     │   ├── OutsideView      an operation that does not work on a view, or would affect documents outside it
     │   └── NotFound         nothing has the given id or name
     ├── ShelfError           the storage of a shelf
-    │   ├── ShelfConflict    another process published a version or removed objects during a write
+    │   ├── ShelfConflict    another process changed the shelf during a write
     │   ├── ShelfUnreachable the storage did not answer, or denied access
     │   ├── ShardLost        a shard cannot be read in time, or at all
-    │   ├── ObjectMissing    an object that should exist does not
-    │   └── ObjectDamaged    an object with other bytes than its name says, or an invalid manifest
+    │   ├── ObjectMissing    a stored file of the shelf does not exist
+    │   └── ObjectDamaged    a stored file of the shelf is corrupt
     ├── OutOfMemory          the operation needs more memory than there is
-    └── ModelError           a model that is plugged in
+    └── ModelError           a plugged-in model
         ├── MissingExtra     an optional dependency is not installed
         ├── ModelUnavailable a model that could not be loaded, or did not answer
         │   └── UnknownModel     a model's spec is invalid (this is also an InputError)
@@ -54,7 +54,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 OF_A_MODEL = "raised by the model "
-"""Beginning of the note that :func:`calling_model` adds to an error. The rest of the note is the key of the model."""
+"""Beginning of the note that :func:`calling_model` adds to an error. The rest of the note is the name of the model."""
 
 
 class MonographError(Exception):
@@ -204,9 +204,9 @@ class ShelfError(MonographError):
 
 
 class ShelfConflict(ShelfError):
-    """Another process changed the shelf while a new version was written.
+    """Another process changed the shelf while this process was writing a new version of the shelf.
 
-    The other process published a version, or removed objects (stored files) that the new version needs.
+    The other process published a version first, or removed stored files that the new version needs.
     """
 
 
@@ -223,10 +223,10 @@ class ObjectMissing(ShelfError):
 
 
 class ObjectDamaged(ShelfError):
-    """An object or the manifest of a shelf is damaged.
+    """A stored file of a shelf is corrupt: an object (a shard, for example) or a manifest.
 
-    An object is a stored file, such as a shard. It is damaged if its bytes do not have the digest that is its name. The
-    manifest is the list of a version's objects.
+    A manifest lists the objects of one version of the shelf. An object is named after the digest of its bytes, and is
+    corrupt if the digest differs from the name.
     """
 
 
@@ -263,10 +263,10 @@ class ModelMismatch(ModelError):
 
 @contextmanager
 def calling_model(key: str) -> Iterator[None]:
-    """Add a note with the model's key to any error that is raised inside the ``with`` statement.
+    """Add a note with the model's name, ``key``, to any error that is raised inside the ``with`` statement.
 
-    The note says that the model raised the error. Without it, a decoding error could be reported as damage of the .mono
-    file.
+    The note says that the model raised the error. Without the note, a decoding error could be reported as damage of
+    the .mono file.
     """
     try:
         yield

@@ -12,17 +12,17 @@ from monograph.values import Chunk, Extraction, Float32, Float64, SummaryText, a
 TextKind: TypeAlias = Literal["document", "query"]
 
 Allow: TypeAlias = Callable[[str], None]
-"""Function that gives or refuses permission to open an address: a server's URL, a folder, a package or a page of a hub.
+"""Function that allows or refuses an address: a server's URL, a folder, a package or a Hugging Face page.
 
 The loader of a model calls the function with the address before the model opens it. To refuse, the function raises an
 error.
 """
 
 Trusted: TypeAlias = Collection[str] | Callable[[str, str], bool]
-"""Permission for the models that a file names: the addresses (URLs, folders, packages, hub pages) to open.
+"""Addresses (see :data:`Allow`) that a model may open if a Monograph file names the model.
 
-It is a collection of addresses, or a function. The function gets the file's id and an address, and returns whether the
-model may open the address.
+A collection of addresses, or a function. The function gets the id of the Monograph file and an address, and returns
+whether the model may open the address.
 """
 
 
@@ -39,10 +39,10 @@ class Keyed(Protocol):
 
 
 class Specified(Keyed, Protocol):
-    """Model with a key, and with a spec: a text from which Monograph can load the model again.
+    """Model with a key, and with a spec: a text from which Monograph loads one of its own models again.
 
-    The spec of your own model may be any text. Monograph cannot load your model from this text, so pass the model
-    each time you open the file.
+    The spec of a model that you wrote may be any text. Monograph cannot load such a model, so pass the model each
+    time you open the file.
     """
 
     @property
@@ -64,7 +64,7 @@ class Embedder(Specified, Protocol):
       then also embeds the question together with the beginning of each of the three best chunks, and ranks chunks by
       these vectors too (:func:`monograph.search.graph.feedback`).
     - ``paid``: set it to True if each text may cost money. Vectors are then stored after every 32 texts: a crash
-      loses at most 32 paid vectors. An estimate of a write's cost then also counts the names to embed.
+      loses at most 32 paid vectors. An estimate of a write's cost then also counts the entity names to embed.
     """
 
     @property
@@ -96,7 +96,7 @@ def is_paid(embedder: Embedder) -> bool:
 
 
 def is_given(embedder: Embedder) -> bool:
-    """Return whether an embedder computes no vectors itself, because the caller gives them with chunks and queries."""
+    """Return whether the caller gives the vectors of chunks and queries, so that an embedder computes none."""
     return getattr(embedder, "given", False) is True
 
 
@@ -105,7 +105,7 @@ class LearnsDimension(Protocol):
     """Embedder that learns the dimension of its vectors from the first vector that it returns."""
 
     def expect(self, dimension: int) -> None:
-        """Accept only vectors of ``dimension`` values from now on: the dimension of the vectors stored in the file."""
+        """Accept only vectors of ``dimension`` values from now on. The vectors in the file have this dimension."""
         ...
 
 
@@ -124,8 +124,8 @@ class Reranker(Specified, Protocol):
 
         Returns
         -------
-        float64 (len(texts),), finite, in the order of ``texts``; higher is better. The score of a text does not depend
-        on the other texts. Scores are compared only within one question: they may be probabilities, logits or cosines.
+        float64 array of shape (len(texts),) in the order of ``texts``; finite, and higher is better. A score does not
+        depend on other texts. Scores are compared only within one question: probabilities, logits or cosines will do.
 
         Raises
         ------
@@ -145,13 +145,13 @@ def weight_of(reranker: Reranker) -> float:
 
 @runtime_checkable
 class Extractor(Specified, Protocol):
-    """Model that finds the named things in a chunk, and the relations between them.
+    """Model that finds the entities in a chunk, and the relations between entities.
 
     :func:`monograph.derive.loading.load_extractor` loads an extractor from its ``spec``.
     """
 
     def extract(self, chunks: Sequence[Chunk]) -> Iterable[Extraction]:
-        """Return one extraction per chunk, in the order of ``chunks``. Each is stored as soon as it is yielded.
+        """Yield one extraction per chunk, in the order of ``chunks``. Each extraction is stored when it is yielded.
 
         If the model fails on a chunk, the chunk still gets an extraction, with the reason in
         :attr:`~monograph.values.Extraction.failure`.
@@ -172,7 +172,7 @@ class Summarizer(Specified, Protocol):
         Raises
         ------
         ModelError
-            If a model does not answer, or its answer is unusable.
+            If the model does not answer, or its answer is unusable.
         """
         ...
 
@@ -181,7 +181,7 @@ class Summarizer(Specified, Protocol):
 class Completion:
     """Text that a language model wrote, and the numbers of tokens that the model read and wrote.
 
-    JSON can express half a surrogate pair, and UTF-8 cannot. In ``text``, each half is replaced by a question mark.
+    In ``text``, a question mark replaces each lone surrogate, which JSON can express and UTF-8 cannot.
     """
 
     text: str

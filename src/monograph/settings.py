@@ -35,14 +35,14 @@ class Settings:
     summary_layers:
         Maximum number of layers of summaries.
     planes:
-        Hyperplanes that put similar texts into one segment: ``learned`` from the file's own vectors, or ``random`` as
-        in EraRAG.
+        Hyperplanes that group similar texts for a summary: ``learned`` from the file's own vectors, or ``random`` as in
+        EraRAG.
     history:
         Keep the previous versions of documents that are replaced or removed, and when each version was current: see
         docs/how-to/time.md.
     graph:
         Build each document's part of the graph and of the trigram index when the document is stored. False suits a file
-        that is used as a vector store only. ``archive.graph.build()`` builds both later, and sets this to True.
+        that is used as a vector store only. ``archive.graph.build()`` builds both later, and sets ``graph`` to True.
 
     Raises
     ------

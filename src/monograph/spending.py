@@ -1,4 +1,4 @@
-"""Counting of model calls, and of the tokens that the models read and wrote, until a file's ledger has them.
+"""Counts of model calls, and of tokens that models read and wrote, before they are stored in a file's ledger.
 
 The ledger is the table ``costs`` of a file: numbers of calls and tokens by day, model and purpose.
 """
@@ -75,11 +75,11 @@ class CallCounter:
 
 
 NOTED: ContextVar[CallCounter | None] = ContextVar("monograph_noted", default=None)
-"""Counter of model calls for the file that is in use. It is None while no file is in use."""
+"""Counter of the file for which this context calls models. If it is None, calls are not counted."""
 
 
 def note(purpose: Purpose, model: str, tokens_in: int = 0, tokens_out: int = 0) -> None:
-    """Count a call that a model has answered, for the file that is in use. Do nothing if no file is in use.
+    """Count an answered call of a model in :data:`NOTED`. Do nothing if NOTED is None.
 
     ``model`` is the model's key. ``tokens_in`` and ``tokens_out`` are the tokens that the model read and wrote; 0 if
     they were not counted.

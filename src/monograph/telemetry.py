@@ -58,7 +58,7 @@ class Span:
             self.otel_span.set_attribute(name, value)
 
     def fail(self, error: BaseException) -> None:
-        """Mark the work as failed, and record the type of the error. The message is recorded if :func:`captures`."""
+        """Mark the work as failed. Record the error's type, and its message if :func:`captures` returns True."""
         if self.otel_span is not None and self.otel_span.is_recording():
             trace = sys.modules["opentelemetry.trace"]
             message = str(error) if captures() else None
@@ -152,7 +152,7 @@ def _get_instrument(kind: str, name: str, unit: str, bounds: tuple[float, ...] =
 
 
 def _get_provider(part: str, maker: str) -> Any:
-    """Call ``maker``, such as ``get_tracer``, of OpenTelemetry's module ``part``; None if that is not loaded."""
+    """Call ``maker``, such as ``get_tracer``, of OpenTelemetry's module ``part``; None if the module is not loaded."""
     if maker not in _created:
         # Another thread may be importing the module: the function may not be there yet.
         make = getattr(sys.modules.get(f"opentelemetry.{part}"), maker, None)

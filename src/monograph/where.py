@@ -67,9 +67,9 @@ class Comparison:
     """Comparison of one key with a value.
 
     ``value`` is a tuple of scalars for the operators ``in``, ``nin``, ``any`` and ``all``, otherwise a scalar. For the
-    key ``$date``, ``value`` is a number of seconds since 1970. The date of a document is a span, from the first to the
-    last second that it may mean. ``>=`` and ``>`` compare the last second of the span with ``value``; ``<=`` and ``<``
-    compare the first second.
+    key ``$date``, ``value`` is a number of seconds since 1970. A document's date is a span of seconds: often only the
+    day, month or year is known. ``>=`` and ``>`` compare the last second of the span with ``value``; ``<=`` and
+    ``<`` compare the first second.
     """
 
     key: str

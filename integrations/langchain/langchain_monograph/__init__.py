@@ -1,4 +1,4 @@
-"""Monograph for LangChain: a vector store and retrievers over a .mono file, and adapters of models."""
+"""Monograph for LangChain: vector store and retrievers over a .mono file; adapters between both libraries' models."""
 
 from __future__ import annotations
 

@@ -19,17 +19,17 @@ class SCRCompressor(OverFile, BaseDocumentCompressor, extra="forbid"):
 
     The documents can come from any retriever. Each returned document has the id and metadata of the given document, and
     its sentences are verbatim. Its metadata key ``monograph_spans`` has the [start, end] of each kept part in the given
-    text. The given documents are not modified. Documents without text come last. No model is called. The file is needed
-    only for its word frequencies. Even with a ``collection``, the words of the whole file are counted.
+    text. The given documents are not modified. Documents without text come last. No model is called. ``monograph`` is
+    needed only for its word frequencies. Even with a ``collection``, the words of the whole file are counted.
     """
 
     cut: float = DEFAULT_CUT
-    """Approximate share of the tokens to remove, 0 to 1. The default is the share that MobileRAG removes on SQuAD."""
+    """Approximate share of all tokens to remove, 0 to 1. The default is the share that MobileRAG removes on SQuAD."""
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> list[Document]:
-        """Return the documents, reduced to the sentences that the query needs, best first.
+        """Return the documents, best first, reduced to the sentences that the query needs.
 
         Raises InputError if ``cut`` is not 0 to 1.
         """

@@ -1,4 +1,4 @@
-"""Loader of the documents of a .mono file as LangChain documents."""
+"""Document loader that reads a .mono file as LangChain documents."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from monograph_tools import AnyArchive, FileHandle, whole_documents
 class MonographLoader(BaseLoader):
     """Loads whole documents from a .mono file, with their ids.
 
-    Two keys are added to the metadata of each document, unless the document has these keys itself. ``title`` is its
-    title. ``source`` is its uri, or its id if it has no uri.
+    The metadata of each document get two keys, unless they have these keys already: ``title``, and ``source`` (the
+    uri, or else the id).
 
     Parameters
     ----------
     monograph:
-        Path of a file, address of a shelf, or an open file, shelf or ``EcoVectorStore``. A path or an address is open
-        only while documents are loaded. An open object stays open.
+        Path of a file, address of a shelf, or an open file, shelf or ``EcoVectorStore``. A path or an address is
+        opened to load documents, then closed. An open object stays open.
     names:
         Ids or uris of documents; None for all documents.
     key:
@@ -32,7 +32,7 @@ class MonographLoader(BaseLoader):
         self._names = None if names is None else list(names)
 
     def lazy_load(self) -> Iterator[Document]:
-        """Yield documents one by one, ordered by uri, then id.
+        """Yield the documents one by one, in the order of ``names``; without ``names``, ordered by uri, then id.
 
         Raises NotFound if one of ``names`` matches no document, or more than one.
         """

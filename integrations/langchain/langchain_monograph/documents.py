@@ -24,7 +24,7 @@ _BLANK = "monograph_blank"
 
 
 def plain(value: Any) -> Any:
-    """Return a value in which dates and times are replaced by ISO 8601 text, also within lists and mappings."""
+    """Return a value with dates and times replaced by ISO 8601 text, also within lists and mappings."""
     try:
         return _plain(value)
     except RecursionError:
@@ -70,7 +70,7 @@ def _as_passage(document: Document, identifier: str) -> library.Document:
 
 
 def as_document(found: Hit | StoredChunk) -> Document:
-    """Convert a stored chunk or a hit (a chunk or a summary) to a LangChain document, the same for every query.
+    """Convert a stored chunk or a hit (a chunk or a summary) to a LangChain document that does not depend on the query.
 
     A chunk that was stored through LangChain is returned as it was stored. Other chunks get these metadata, unless
     their stored metadata have the key already:

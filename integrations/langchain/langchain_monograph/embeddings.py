@@ -63,7 +63,7 @@ class MonographEmbeddings(Embeddings):
     Raises
     ------
     InputError
-        If the embedder computes no vectors, because the caller gives all vectors of its file.
+        If the embedder belongs to a file whose vectors the caller supplies.
     """
 
     def __init__(self, embedder: Embedder) -> None:

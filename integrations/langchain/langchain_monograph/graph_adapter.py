@@ -1,4 +1,4 @@
-"""Adapter for langchain-graph-retriever: edges join documents by metadata, ids, or entities of the file's graph."""
+"""Adapter of a store for langchain-graph-retriever: edges join documents by metadata, ids or graph entities."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ENTITIES = "monograph_entities"
 
 _COMBINERS = ("and", "or", "not", "$and", "$or", "$not")
 _NAMED = 1_000
-"""Maximum number of chunks to which the edges of one entity lead."""
+"""Maximum number of chunks that are looked up for one entity."""
 
 
 class MonographAdapter(Adapter):
@@ -50,7 +50,7 @@ class MonographAdapter(Adapter):
         The store, which the caller closes.
     entities:
         Whether each document gets the metadata key ``monograph_entities``: the names of at most 50 entities that its
-        chunks name. The entities come from the file's graph. If the file has no graph, the graph is built here.
+        chunks name. The entities come from the file's graph. If the file has no graph, the constructor builds it.
     """
 
     def __init__(self, store: EcoVectorStore, entities: bool = False) -> None:
@@ -146,7 +146,7 @@ _MISSING = object()
 
 
 class _EdgeFilter(dict[str, Any]):
-    """Metadata filter with an edge: matching documents also have the edge's value under the edge's incoming key."""
+    """Metadata filter with an edge: documents must also have ``edge.value`` under the key ``edge.incoming_field``."""
 
     def __init__(self, conditions: Mapping[str, Any], edge: MetadataEdge) -> None:
         super().__init__(conditions)
@@ -163,7 +163,7 @@ def _is_supported(key: str, value: Any) -> bool:
 
 
 def _matches(document: Document, key: str, value: Any) -> bool:
-    """Return whether the metadata have ``value`` under a key (dots lead into nested objects), alone or in a list."""
+    """Return whether the metadata have ``value``, or a list with it, under ``key``: a literal key or a dotted path."""
     nested: Any = document.metadata
     for part in key.split("."):
         nested = nested.get(part, _MISSING) if isinstance(nested, Mapping) else _MISSING

@@ -24,8 +24,8 @@ class FileFields(ClosesFile, BaseModel):
     monograph: Reader | Shelf | EcoVectorStore | Path | str
     """Path of a file or address of a shelf, or an open file, store or shelf.
 
-    The first use opens a path or an address, and ``close`` or the end of a ``with`` block closes it. What was open
-    before stays open.
+    The first use opens a path or an address, and ``close`` or the end of a ``with`` block closes it. An open
+    file, store or shelf stays open.
     """
     key: SecretStr | None = None
     """Key of an encrypted file. Give it only with a path. It is never serialized."""
@@ -34,7 +34,7 @@ class FileFields(ClosesFile, BaseModel):
     @field_validator("monograph", mode="before")
     @classmethod
     def _as_archive(cls, given: Any) -> Any:
-        """Convert ``monograph``: a store to its file or shelf, and a string that is no address to a path."""
+        """Convert a store to its file or shelf, and a string to a path unless it is an address."""
         return Path(given) if isinstance(given, str) and "://" not in given else archive_of(given)
 
     @property
@@ -50,7 +50,7 @@ class OverFile(FileFields, Serializable):
     _reads_only: ClassVar[bool] = True
 
     def model_post_init(self, context: Any, /) -> None:
-        """Create the handle of the file."""
+        """Create a handle that opens the file at first use."""
         super().model_post_init(context)
         self._file = FileHandle(
             self.monograph,
@@ -73,8 +73,8 @@ class OverFile(FileFields, Serializable):
     def lc_secrets(self) -> dict[str, str]:
         """Names of secrets by field: ``loads`` sets the field ``key`` to the secret ``MONOGRAPH_KEY``.
 
-        ``loads`` gets the secret from its argument ``secrets_map``. With ``secrets_from_env=True``, it also looks for
-        an environment variable of this name.
+        ``loads`` gets the secret from its argument ``secrets_map`` or, with ``secrets_from_env=True``, from an
+        environment variable of this name.
         """
         return {"key": "MONOGRAPH_KEY"}
 
@@ -82,7 +82,7 @@ class OverFile(FileFields, Serializable):
     def lc_attributes(self) -> dict[str, Any]:
         """Fields to serialize: the path of the file or the address of the shelf.
 
-        Raises InputError for a view or a snapshot, because it cannot be opened by a path.
+        Raises InputError for a view or a snapshot: no path opens it.
         """
         if isinstance(self.monograph, Reader) and not isinstance(self.monograph, Monograph):
             raise InputError("a view cannot be serialized as a path", "give the file and a collection")

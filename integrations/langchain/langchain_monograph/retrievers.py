@@ -157,15 +157,15 @@ class MiniRAGRetriever(FileRetriever):
     the question names, follows the graph, and ranks with lexical and dense scores. ``faithful=True`` ranks by the
     paper's formulas (Eq. 2 and 3) instead.
 
-    If the file has no graph, the graph is built here. This raises ReadOnlyFile if the file cannot be written, and
+    If the file has no graph, the constructor builds it. This raises ReadOnlyFile if the file cannot be written, and
     InputError if ``monograph`` is a view or a snapshot.
     """
 
     faithful: bool = False
-    """Rank by the paper's own formulas; otherwise by Monograph's own graph search."""
+    """Rank by the formulas of the MiniRAG paper; otherwise by Monograph's own graph search."""
 
     def model_post_init(self, context: Any, /) -> None:
-        """Create the handle of the file, and build its graph if it has none."""
+        """Build the graph of the file if it has none."""
         super().model_post_init(context)
         build_graph(self.monograph, self._secret, self._embedder())
 

@@ -34,7 +34,7 @@ class MonographTranslator(Visitor):
     """Translates the filters of LangChain's ``SelfQueryRetriever`` for an ``EcoVectorStore``.
 
     All comparators except ``like`` are supported. ``contain`` matches a list that has the value as an item, and a text
-    that has the value as a part. Dates and times are stored as text, and are compared as text. If the model writes a
+    that has the value as a part. Dates and times are stored as text, and are compared as text. If the LLM writes a
     filter without a query, the store returns the documents that match the filter. But a store with ``how="lexical"``
     returns none, because there are no words to search for.
     """

@@ -16,10 +16,10 @@ class MonographToolkit(FileFields, BaseToolkit, extra="forbid"):
 
     The tools are ``search``, ``read``, ``outline``, ``entity``, ``paths`` and ``stats``. With ``notes=True``, the tools
     ``add_note``, ``change_note`` and ``forget_note`` are added; for a shelf or a snapshot this raises InputError.
-    ``outline`` is offered only if the file has a tree of summaries when the tools are created.
+    ``outline`` is offered only if the file has a summary tree when the tools are created.
 
-    The tools that return texts have the argument ``max_tokens``, which limits the length of the reply. ``left_out`` in
-    the reply is the number of texts that did not fit. After ``close`` the tools reply with an error.
+    In tools that return texts, the argument ``max_tokens`` limits the length of the reply. ``left_out`` in the reply
+    is the number of texts that did not fit. After ``close`` the tools reply with an error.
     """
 
     notes: bool = False
@@ -29,14 +29,14 @@ class MonographToolkit(FileFields, BaseToolkit, extra="forbid"):
     """
 
     def model_post_init(self, context: Any, /) -> None:
-        """Create the handle of the file."""
+        """Create a handle that opens the file at first use."""
         super().model_post_init(context)
         self._file = FileHandle(self.monograph, read_only=not self.notes, key=self._secret)
 
     def get_tools(self) -> list[BaseTool]:
         """Return the tools for an agent.
 
-        An error is a tool message with the status ``error``, whose text tells the agent how to correct its call. Errors
+        A failed call returns a tool message with the status ``error``. Its text says how to correct the call. Errors
         that an agent cannot correct are in the log of ``monograph_tools``.
         """
         return [

@@ -35,10 +35,10 @@ class EcoVectorStore(tools.FileStore, VectorStore):
 
     Any string can be an id, and ids are kept as given. Adding a document replaces the stored document with the same id.
 
-    ``filter`` of the methods is a ``where`` filter of Monograph (``{"year": {">=": 2020}}``, also with LangChain's
-    ``$`` spellings), or a function that gets a document and returns whether to return it. With a function, the store
-    retrieves more hits until ``k`` of them match. ``how`` of the methods is any search mode that returns documents, as
-    a name (``dense``, ``lexical``, ``tfidf``, ``hybrid``, ``graph`` or ``auto``) or as a value such as
+    ``filter`` of the methods is a ``where`` filter of Monograph (``{"year": {">=": 2020}}``, or LangChain's
+    ``{"year": {"$gte": 2020}}``), or a function that gets a document and returns whether to return it. With a function,
+    the store retrieves more hits until ``k`` of them match. ``how`` of the methods is any search mode that returns
+    documents, as a name (``dense``, ``lexical``, ``tfidf``, ``hybrid``, ``graph`` or ``auto``) or as a value such as
     ``Hybrid(alpha=0.3)``.
 
     Threads and forked workers can share the store. A copy shares the open file, which only the original closes. An
@@ -47,22 +47,22 @@ class EcoVectorStore(tools.FileStore, VectorStore):
     Parameters
     ----------
     monograph:
-        Path of a file, or an open file or store. A file given by its path is opened here, or created if it does not
-        exist, and ``close`` closes it. An open file or store stays open. A shelf or its address can be given too, but
+        Path of a file, or an open file or store. The constructor opens a file at a path, or creates it if there
+        is none; ``close`` closes it. An open file or store stays open. A shelf or its address can be given too, but
         can only be searched: methods that list, store or delete documents raise InputError.
     embedding:
         Model that computes the vectors. Give it only with a path. If it is None, the file's own embedder is used.
     how:
         Default search mode. None means ``hybrid`` if no ``embedding`` is given and the file's embedder is ``static``;
-        otherwise it means ``dense``. The modes ``graph`` and ``tfidf`` need a graph: if the file has none, the graph is
-        built here. With any other mode, a new file has no graph; ``archive.graph.build()`` builds it later.
+        otherwise it means ``dense``. The modes ``graph`` and ``tfidf`` need a graph: if the file has none, the
+        constructor builds it. With any other mode, a new file has no graph; ``archive.graph.build()`` builds it later.
     collection:
         Name of a collection. Only its documents are searched, listed and deleted, and new documents are added to it. An
         id is unique in the whole file: adding a document with the id of a document in another collection is refused.
     key:
         Key of an encrypted file; only with a path.
     vector_index:
-        Design of a new file's vector index, ``codes`` (the default) or ``graph``; only with a path.
+        New file's vector index: ``codes`` (default, scans clusters) or ``graph`` (HNSW in clusters); only with a path.
     scores:
         Kind of the scores that ``similarity_search_with_score`` returns:
 

@@ -72,8 +72,8 @@ def require_vectors(embedder: Embedder, place: str) -> None:
     """Raise InputError if an embedder computes no vectors.
 
     Such an embedder belongs to a file whose vectors were all supplied by the caller. Without this check, a framework
-    would store and search zero vectors. ``place`` is the framework's parameter for an embedding model; the message
-    tells the caller to pass the model there.
+    would store and search zero vectors. ``place`` is the framework's parameter or setting for an embedding model. The
+    error message names ``place``.
     """
     if is_given(embedder):
         raise InputError(

@@ -37,11 +37,11 @@ MESSAGES: dict[type[MonographError], str] = {
     ModelError: 'the model for this cannot be used here (search with how="lexical" needs no model)',
     MonographError: "the file cannot be used in its present state (continue without it)",
 }
-"""Message to an agent for each kind of error that it cannot correct. The first matching kind applies."""
+"""Message to an agent for each kind of error that the agent cannot correct. The first matching kind applies."""
 
 
 def for_agents(error: MonographError, place: Path | str) -> str:
-    """Return the message of an error for an agent, without ``place``, the path of the file or address of the shelf.
+    """Return the message that an agent gets for an error, without ``place`` (the file's path or shelf's address).
 
     The hint of the error is added if an agent can follow it.
     """

@@ -161,8 +161,8 @@ class FileHandle:
     """Handle of an existing file or shelf, which is open already, or is opened at the first use.
 
     If the handle was made from an open file, a copy of the handle shares this file and does not close it. If it was
-    made from a path, a copy opens the path for itself. An unpickled handle opens the path again, and closes it. A
-    handle with a key can be copied, but not pickled.
+    made from a path, a copy opens the path for itself. An unpickled handle opens the file again, and its :meth:`close`
+    closes that file. A handle with a key can be copied, but not pickled.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ class FileHandle:
     key:
         Key of an encrypted file. Raises InputError if it is given with an open file or a shelf.
     collection:
-        Name of a collection: only its documents are read. None: all documents are read.
+        Name of the collection that is read; None for all documents.
     embedder:
         Model that computes the vectors of queries. Raises ModelMismatch if an open archive was built with another
         embedder. An archive whose vectors were all supplied by a caller accepts any embedder.

@@ -55,8 +55,8 @@ def select_diverse(
     it need not have unit length. ``relevance`` is a weight: 1 ranks by similarity to the query only, 0 by dissimilarity
     to the chunks that are chosen already.
 
-    A candidate is compared with every chunk that is chosen already. LlamaIndex's own function compares it with the last
-    chosen chunk only, so it can choose two of three identical chunks.
+    A candidate is compared with every chunk that is chosen already. LlamaIndex's function compares a candidate with
+    the last chosen chunk only, so it can choose two of three identical chunks.
     """
     vectors = {
         stored.chunk.id: stored.vector

@@ -245,7 +245,7 @@ def fitting(items: Iterable[Item], room: int) -> tuple[list[Item], int]:
 
 
 def shortened(text: str, room: int) -> str:
-    """Return the longest beginning of a text that has at most ``room`` tokens, and at least one character."""
+    """Return the beginning of a text, as long as ``room`` tokens allow, but at least one character."""
     low, high = 1, len(text)
     if count_tokens([text])[0] <= room:
         return text

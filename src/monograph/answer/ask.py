@@ -130,9 +130,9 @@ def after(before: Timings, asked: Timings) -> Timings:
 def answered(context: Context, made: Completion, model: str) -> Answer:
     """Return a model's text as an answer, with its citations checked against the context.
 
-    The first ``<think>`` block is removed. If the text cites a number that is not the number of a citation in the
-    context, this number is removed from the text and listed in the answer's ``unknown``. If no text is left, the answer
-    is an abstention.
+    ``model`` is the model's key. The first ``<think>`` block is removed. A cited number that no citation of the context
+    has is removed from the text, and listed in the answer's ``unknown``. If no text is left, the answer is an
+    abstention.
     """
     text = _THOUGHT.sub("", made.text, count=1).strip()
     citations = {citation.number: citation for citation in context.citations}
@@ -158,9 +158,9 @@ def answered(context: Context, made: Completion, model: str) -> Answer:
 
 
 def quoted(context: Context, *, abstained: bool) -> Answer:
-    """Return the answer that is given without a model: the best sentence, and the passages that fit the budget.
+    """Return the answer without a model: the best sentence, and at most QUOTED passages, within the context's budget.
 
-    It is an abstention if ``abstained`` is True, or if the context has neither a best sentence nor a passage.
+    The answer is an abstention if ``abstained`` is True, or if the context has neither a best sentence nor a passage.
     """
     if abstained or (context.best is None and not context.citations):
         return Answer(ABSTENTION, (), context, abstained=True)

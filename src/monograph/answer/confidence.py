@@ -11,13 +11,12 @@
 - Wording: the number of different triples of consecutive words of the question that occur in one passage.
 
 The weights of the logistic model were chosen once on the dev halves of question sets, with one unanswerable question
-for each answerable question (docs/benchmarks/answers.md).
+for each answerable question: a prior probability of one half (docs/benchmarks/answers.md).
 
-:func:`best_sentence` ranks the sentences of the best hits by a linear model. The weights of this model were chosen
-once, by a softmax over the sentences of each question (docs/benchmarks/answers.md). The questions were the questions of
-SQuAD whose ids have an even SHA-256, and the dev halves of three other sets. The linear model uses the features of
-:class:`monograph.answer.reading.Reading`. It compares the sentences of different hits with each other;
-:mod:`monograph.answer.reduce` does not.
+:func:`best_sentence` ranks the sentences of the best hits by a linear model: see :data:`RANKED`. This model compares
+sentences of different hits, in contrast to :mod:`monograph.answer.reduce`. The weights were chosen once, by a softmax
+over the sentences of each question (docs/benchmarks/answers.md). The questions came from SQuAD (ids with an even
+SHA-256) and from the dev halves of three other sets.
 """
 
 from __future__ import annotations
@@ -43,8 +42,8 @@ RANKED = (0.4, 4.29, 1.88, 2.68, 1.58, 5.46, 2.55, -0.48)
 
 The features of a sentence, in this order (each "mean similarity" is weighted by the rarity of the words in the file):
 
-- log-odds that the sentence holds the answer or a step to the answer, computed from the sentence's passage alone: see
-  :data:`monograph.answer.reading.SENTENCE`;
+- log-odds that the sentence holds the answer or a fact that leads to it, computed from the sentence's passage alone:
+  see :data:`monograph.answer.reading.SENTENCE`;
 - mean similarity of the sentence's passage to the question's words; for words that the title contains, the similarity
   is 1;
 - relevance of the sentence's hit, divided by the highest relevance of a hit;
@@ -174,7 +173,10 @@ def fitted(asked: QueryTerms, best: BestSentence, budget: int, count: TokenCount
 
 
 def _find_mention(question: QueryTerms, hit: Hit, sentence: tuple[int, int], inside: Sequence[Mention]) -> Span | None:
-    """Return the mention that is nearest to words of the question; ``inside`` are the mentions in the sentence."""
+    """Return the span of the mention (of those ``inside`` the sentence) that is nearest to words of the question.
+
+    Return None without mentions, or if the question does not ask for a person, a place, a date or a quantity.
+    """
     if question.kind not in _NARROW or not inside:
         return None
     if len(inside) == 1:
@@ -198,9 +200,9 @@ def _find_mention(question: QueryTerms, hit: Hit, sentence: tuple[int, int], ins
 
 
 def may_answer(one: Mention, text: str) -> bool:
-    """Return whether a mention may be an answer. ``text`` is the text that contains the mention.
+    """Return whether a mention in ``text`` may be an answer.
 
-    A single word of unknown kind at the start of a sentence may not be an answer.
+    A single word of unknown kind at the start of a sentence is never an answer.
     """
     if one.kind != "name" or " " in one.name:
         return True
@@ -266,11 +268,7 @@ def _find_stretch(
 
 
 CONFIDENCE = Model(-4.65, (6.32, 0.89))
-"""Logistic model of the probability that a file answers a question.
-
-Features: coverage of the question's words by a passage, 0 to 1; number of the question's triples of consecutive words
-that occur in one passage (up to 3, divided by 3). The prior probability of an answer is one half.
-"""
+"""Logistic model of the probability that a file answers a question. For its two features, see :func:`read`."""
 
 LEAST = 0.22
 """Confidence below which a question counts as not answered by the file.
@@ -340,7 +338,7 @@ def shares_words(asked: str, hits: Sequence[Hit]) -> bool:
 
 
 def _combine_rows(similarity: Float64, indices: Sequence[int]) -> Float64:
-    """Return the rows of ``similarity`` and the element-wise maxima of every row with each of the rows ``indices``."""
+    """Return the rows of ``similarity``, then, for each i in ``indices``, np.maximum(similarity, similarity[i])."""
     return np.concatenate([similarity, *(np.maximum(similarity, similarity[index]) for index in indices)])
 
 

@@ -60,7 +60,7 @@ def relations(hits: Sequence[Hit]) -> tuple[str, ...]:
 
 
 def of_kind(reader: Reader, question: QueryTerms, hits: Sequence[Hit]) -> dict[int, list[Mention]]:
-    """Return the mentions in each hit that have the kind that a question asks for, by the index of the hit.
+    """Return the mentions of the kind that a question asks for: {index of the hit: mentions in the hit}.
 
     Names that occur in the question are left out. The result is empty if the question's words do not indicate a kind,
     or the hits have no graph.

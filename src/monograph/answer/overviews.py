@@ -3,10 +3,9 @@
 If a file has a tree of summaries, summaries get a share of the context's budget. The passages of a context contain the
 requested facts. The summaries describe the text around the passages: they are the hits' ancestors in the tree.
 
-A question such as "what is this document about" is a question about a whole: about a whole document, or about the whole
-file. The passages most similar to such a question do not answer it. The context of such a question has the summaries of
-the document or file, from the top of the tree down. The context of a question about a document also has the beginning
-of the document.
+A question such as "what is this document about" is about a whole: a whole document, or the whole file. The passages
+most similar to such a question do not answer it. The context of such a question has the summaries of the document or
+file, from the top of the tree down. The context of a question about a document also has the beginning of the document.
 """
 
 from __future__ import annotations
@@ -32,16 +31,13 @@ WHOLE_SHARE = 0.5
 """Share of the budget for summaries if the question is about a whole document, or the whole file."""
 
 LAYERS = 2
-"""Number of layers of the tree above a hit whose summaries may be added to the context."""
+"""Summaries up to this number of layers above a hit in the tree may be added to the context."""
 
 LEAST = 2
-"""Minimum number of hits that must be under a summary for it to be included."""
+"""Minimum number of hits under a summary that is added to a context."""
 
 SCATTERED = 0.5
-"""Largest ratio of the number of documents to the number of hits for which the hits are treated as related.
-
-Unrelated hits get no summaries.
-"""
+"""Hits from more than SCATTERED * (number of hits) documents are treated as unrelated, and get no summaries."""
 
 LOOKED_AT = 10
 MOST_NODES = 64
@@ -51,10 +47,10 @@ For a question about a whole, a large budget raises this number to one summary f
 """
 
 SUMMARY_TOKENS = 16
-"""Low estimate of the number of tokens of a summary."""
+"""Low estimate of the tokens in a summary, so that enough summaries are read to fill the budget."""
 
 CHUNK_TOKENS = 48
-"""Low estimate of the number of tokens of a chunk. It is low so that enough chunks are read to fill the budget."""
+"""Low estimate of the tokens in a chunk, so that enough chunks are read to fill the budget."""
 
 _HEADS = ",:;–—|("
 
@@ -120,7 +116,11 @@ def _find_above(connection: Connection, hits: Sequence[Hit]) -> list[int]:
 def _load_whole(
     connection: Connection, named: list[int], hits: Sequence[Hit], allowed: CompiledFilter, budget: int
 ) -> Overview:
-    """Return the summaries and beginnings of the documents ``named`` (row numbers), or of the whole file if empty."""
+    """Return the summaries and beginnings of the documents ``named`` (row numbers).
+
+    If ``named`` is empty, return the file's highest summaries and ``hits``; but if the file has only one document, this
+    document counts as named.
+    """
     most = max(MOST_NODES, budget // SUMMARY_TOKENS)
     document_rows = named or chunks.of_which_documents(connection, allowed, 2)
     # If no document is named, the hits take the place of the beginnings.
@@ -143,7 +143,7 @@ def _load_whole(
 def _load_hits(
     connection: Connection, nodes: Sequence[int], allowed: CompiledFilter, named: Sequence[int] | None = None
 ) -> tuple[Hit, ...]:
-    """Return summaries as hits, in the order of ``nodes``, each reduced to its permitted part: see :func:`quotable`."""
+    """Return the permitted parts of summaries as hits, in the order of ``nodes``. Arguments: see :func:`quotable`."""
     permitted = quotable(connection, nodes, allowed, named)
     rows = store.load(connection, permitted)
     nearest = chunks.load(connection, (rows[node].nearest or 0 for node in permitted))
@@ -180,8 +180,8 @@ def quotable(
     """Return the permitted part of each summary, by node. A summary without a permitted part is left out.
 
     ``allowed`` and ``documents`` (None for all documents) say which chunks are permitted. A summary that quotes chunks
-    is cut down to the sentences that come from permitted chunks. Its ``chunks`` are then only those chunks. A summary
-    that a model wrote in its own words is kept whole if all chunks under it are permitted, and left out otherwise.
+    is cut down to the sentences that come from permitted chunks, and its ``chunks`` to the chunks of these sentences. A
+    summary in a model's own words is kept whole if all chunks under it are permitted, and left out otherwise.
     """
     rows = store.load(connection, nodes)
     gists = summaries.texts_of(connection, rows.values())
@@ -217,7 +217,7 @@ STAND_IN = "this document"
 """Phrase that replaces a document's name in a question."""
 
 LONGEST = 500
-"""Maximum number of characters of a question about a whole. Longer questions are treated as more specific."""
+"""Maximum number of characters of a question about a whole."""
 
 _NOUNS = (
     r"(?:documents?|texts?|files?|reports?|articles?|papers?|books?|stor(?:y|ies)|novels?|meetings?|transcripts?|minutes"
@@ -268,7 +268,7 @@ _BROAD = (
 
 
 def _compile_questions(whole: str, ganzes: str, todo: str, repeated: str) -> re.Pattern[str]:
-    """Return a pattern of questions about a whole text, given phrases for it in English, German and Spanish."""
+    """Return a pattern of questions about a whole, given patterns for "this text" in English, German and Spanish."""
     within = r"(?:of|in|from|across|within|throughout|covered (?:in|by)|discussed (?:in|at))"
     # ``repeated`` (* or ?) says how many phrases such as "of this archive" may follow.
     of = rf"(?:\s+{within}\s+{whole}){repeated}"

@@ -49,9 +49,9 @@ _SHORTER = 7 / 8
 class Packing:
     """Options for packing a context.
 
-    ``budget`` is the largest number of tokens of the context's text, at least 1. ``count`` counts tokens; it should
-    count them as the model does that will read the context. ``cut`` is the approximate share of the hits' tokens to
-    remove, 0 to 1. They are removed even if the budget has room. Raises InputError if a value is out of range.
+    ``budget`` is the largest number of tokens of the context's text, at least 1. ``count`` counts tokens, best with the
+    tokenizer of the model that will read the context. ``cut`` is the approximate share of the hits' tokens to remove, 0
+    to 1, even if the budget has room. Raises InputError if a value is out of range.
     """
 
     budget: int = BUDGET
@@ -95,7 +95,7 @@ def pack(
     """Pack hits into a context.
 
     Chunks of a document that overlap or follow each other become one piece. The sentences of all pieces are scored
-    together. The value of a sentence is reduced by a term that grows with the rank of the sentence's hit. The best
+    together. The value of a sentence is lowered according to the rank of its hit (0 for the best hit). The best
     sentences are kept within the budget. No sentence of REPEATED or more characters is kept twice. A summary is left
     out if all its sentences are included already. If not even one sentence fits, the best sentence is truncated at a
     word boundary. If the hits are the beginnings of documents (``over.opening``), sentences are not scored, but taken
@@ -103,7 +103,7 @@ def pack(
 
     ``relations`` (graph paths as texts) and ``candidates`` (names that may answer the question) are shown before the
     pieces if the budget has room. Candidates that occur in no piece are left out. The summaries of ``over`` get a share
-    of the budget. They contribute only sentences that no passage of the context contains.
+    of the budget. Summaries contribute only sentences that no passage of the context contains.
     """
     pieces = gather(hits)
     opening = over is not None and over.opening
@@ -203,7 +203,7 @@ class _Room:
         self._opened: set[int] = set()
 
     def take(self, units: Sequence[_Unit], most: int | None = None) -> list[_Unit]:
-        """Return the units that fit the remaining budget, ``most`` tokens at most; subtract their tokens from it."""
+        """Return the units that fit the budget, ``most`` tokens at most, and subtract their tokens from the budget."""
         counts = self._count([f"{unit.text} …" for unit in units])
         kept_back = 0 if most is None else max(0, self.left - most)
         chosen = []
@@ -224,7 +224,7 @@ def _fit_budget(units: Sequence[_Unit], pieces: Sequence[CitedPiece], packing: P
 def _add_summaries(
     units: Sequence[_Unit], pieces: Sequence[CitedPiece], overview: Overview, packing: Packing
 ) -> tuple[list[CitedPiece], list[_Unit]]:
-    """Return the pieces with those of the summaries, and the units chosen from passages and summaries."""
+    """Return the pieces of passages and summaries, and the units chosen from both."""
     all_pieces = [*pieces, *gather(overview.summaries)]
     room = _Room(packing.budget, all_pieces, packing.count)
     # Passages fill the budget except this share, then summaries fill the share, then passages fill the rest.
@@ -271,7 +271,7 @@ def _drop_included(units: Sequence[_Unit], others: Sequence[_Unit]) -> list[_Uni
 
 
 def _shrink(chosen: Sequence[_Unit], pieces: Sequence[CitedPiece], excess: float) -> list[_Unit]:
-    """Return about the first len(chosen) / ``excess`` units; ``excess`` is their number of tokens / the budget."""
+    """Return about the first len(chosen) / ``excess`` units; ``excess`` is the ratio of their tokens to the budget."""
     if len(chosen) > 1:
         return list(chosen[: max(1, min(len(chosen) - 1, int(len(chosen) / excess)))])
     # A single summary is dropped, a single sentence is shortened.

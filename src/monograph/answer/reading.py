@@ -35,7 +35,7 @@ LONGEST_SENTENCE = 800
 """Maximum number of characters of a sentence; longer text without punctuation is split into parts of this length."""
 
 BRIEF = 80
-"""A text whose sentences have fewer characters than this on average is treated as brief (a chat, a table, code)."""
+"""A text is brief (chat, table, code) if sentences have a mean length below BRIEF characters: see :data:`JOINED`."""
 
 JOINED = 150
 """In a brief text, a sentence is joined to the previous sentence if both have fewer characters than this.
@@ -50,13 +50,13 @@ Such a sentence is probably a chat or code without punctuation.
 """
 
 FEATURES, TEXT_FEATURES = 5, 1
-"""Numbers of the last columns of :func:`compare`, for a stretch (a part of a text) and for a whole text.
+"""Number of feature columns of :func:`compare`: for a stretch (a part of a text), and for a whole text.
 
-Before these columns, there are two columns for each content word of the question.
+Before the feature columns, there are two columns for each content word of the question.
 """
 
 DATE, AMOUNT, POINTER = 2, 4, 8
-"""Bit flags of a word: it belongs to a date or time, it belongs to an amount, or it is a pronoun or a similar word.
+"""Bit flags: for words of dates and times, for words of amounts, and for pronouns and words such as ``there``.
 
 The enum ``Clue`` in text_pass/compared.hpp has the same values.
 """
@@ -71,33 +71,32 @@ _CLUES = {
     **dict.fromkeys(_AMOUNTS.split(), AMOUNT),
     **dict.fromkeys(_POINTING.split(), POINTER),
 }
-"""Bit flag of each listed word, by the word in lower case: see :data:`DATE`."""
+"""Bit flag of each word of ``_TIMES``, ``_AMOUNTS`` and ``_POINTING``: see :data:`DATE`."""
 
 SENTENCE = Model(-0.12, (1.08, 3.16, 0.88, -2.3, 1.62, -0.83, 1.02, -0.32, -1.9, 0.77, 1.31, 1.1, 0.77, 0.46, 0.3))
 """Logistic model of the probability that a sentence holds the answer, or a fact that leads to the answer.
 
-The weights were chosen once on the dev halves of question sets (docs/benchmarks/reduce.md). All features compare words.
-Vectors of whole sentences were tried as further features, and did not improve the model.
+The model's weights were chosen once on the dev halves of question sets (docs/benchmarks/reduce.md). All features
+compare words. Vectors of whole sentences were tried as further features, and did not improve the model.
 
 The list of features uses these terms:
 
-- *share*: sum of the weights of some words of the question. The weights are ``QueryTerms.weights``, the rarity in the
-  file.
-- *similarity*: mean of the similarities of the sentence to words of the question, with the same weights.
-- *names*: number of capitalized words that the question lacks, divided by 3, at most 1. The first word of the sentence
-  does not count.
+- *share*: sum of ``QueryTerms.weights`` (rarity in the file) over some words of the question.
+- *similarity*: mean of the similarities of the sentence to words of the question, weighted by ``QueryTerms.weights``.
+- *names*: number of capitalized words in the sentence that the question lacks, divided by 3, at most 1. The first word
+  of the sentence does not count.
 
 Features of a sentence, in the order of the model's weights:
 
-- share of the question's words that the sentence contains. Here a weight is multiplied by the word's rarity in the
-  passage, and words that the passage lacks are left out;
+- share of the question's words that the sentence contains. Here each weight is multiplied by the word's rarity in the
+  passage (see :meth:`Places.rarity`), and the products are normalized to sum 1;
 - similarity to the question's words that are not in the title;
 - similarity to all words of the question, minus the highest such similarity in the passage;
-- fraction of the passage's sentences that have a higher similarity to all words;
+- fraction of the passage's sentences that have a higher similarity to all words than this sentence;
 - share of the question's words that the previous sentence contains and this sentence lacks;
 - ln(number of sentences of the passage);
 - 1 if the sentence is the first one of the passage, else 0;
-- 1 if the sentence begins with a pronoun or a similar word, else 0;
+- 1 if the sentence begins with a pronoun or a word such as ``there``, else 0;
 - highest similarity of a sentence of the passage to all words;
 - names, if the question asks for a person or an organisation, else 0;
 - names, if the question asks for a place, else 0;
@@ -127,14 +126,14 @@ _KINDS = (
 class QueryTerms:
     """Words of a question, their weights, and the kind of answer that the question asks for.
 
-    All words are folded: they have no case and no accents.
+    All words are folded.
 
-    - ``words``: the content words of the question in order, without repeats: see :func:`content_words`.
+    - ``words``: the content words of the question: see :func:`content_words`.
     - ``stems``: the stem of each word in ``words``.
     - ``weights``: float64 (words,), the inverse document frequency of each word in the file, normalized to sum 1.
     - ``every``: all words of the question in order, with repeats.
     - ``kinds``: the kinds of entities that can answer the question; empty if no word of the question indicates a kind.
-    - ``kind``: one word for ``kinds``: ``person``, ``place``, ``date``, ``quantity`` or ``other``.
+    - ``kind``: the first of ``person``, ``place``, ``date`` and ``quantity`` that fits ``kinds``, else ``other``.
     """
 
     text: str
@@ -268,15 +267,15 @@ class Reading:
     def nearness(self, passages: Sequence[TitledText]) -> Float64:
         """Return the similarity of passages to each word of the question, float64 (passages, words).
 
-        It is 1 if the passage or its title contains the word. Otherwise it is the highest cosine of the word and any
-        word of the passage or title, at least 0.
+        The similarity is 1 if the passage or its title contains the word in any form. Otherwise it is the highest
+        cosine of the word with a word of the passage or title. Negative cosines count as 0.
         """
         indices, size = [self._index[passage] for passage in passages], len(self.question.words)
         near: Float64 = np.maximum(self._titles[indices], self._text_rows[indices])[:, :size]
         return near
 
     def triples(self, passages: Sequence[TitledText]) -> int:
-        """Count the different three-word sequences of the question in each passage, and return the highest count."""
+        """Return the highest number of different three-word sequences of the question in one passage."""
         return int(self._text_rows[[self._index[passage] for passage in passages], -1].max())
 
     def sentences(self, passages: Sequence[TitledText]) -> Sentences:
@@ -289,7 +288,7 @@ class Reading:
         return Sentences(spans, layout, near, has, clues, titles, columns[:, 0], odds)
 
     def _row_numbers(self, indices: Sequence[int]) -> npt.NDArray[np.int64]:
-        """Return the numbers of the rows in ``_rows`` that belong to sentences of the passages with these indices."""
+        """Return the indices of rows in ``_rows``, for all sentences of the passages with these indices."""
         return np.concatenate(
             [np.zeros(0, np.int64), *(np.arange(self._ends[index], self._ends[index + 1]) for index in indices)]
         )
@@ -305,7 +304,7 @@ class Reading:
     def _compute_features(
         self, near: Float64, has: Float64, clues: Float64, titles: Float64, layout: Places
     ) -> Float64:
-        """Return features for :data:`SENTENCE`, float64 (sentences, features), from :meth:`_slice_rows` values."""
+        """Return features of :data:`SENTENCE`, float64 (sentences, features). Arguments: see :meth:`_slice_rows`."""
         if not len(near):
             return np.zeros((0, len(SENTENCE.weights)))
         names, dated, amounts, pointing, _ = clues.T
@@ -367,7 +366,7 @@ class Places:
     def rank(self, values: Float64) -> Float64:
         """Return the rank of each sentence within its passage, divided by the number of sentences of the passage.
 
-        Sentences are ranked by ``values``, highest first, from 0.
+        Rank 0 has the highest of ``values``. Equal values are ranked in reading order.
         """
         order = np.lexsort((-values, self.of))
         ranks = np.empty(len(values))
@@ -463,7 +462,7 @@ def compare(question: QueryTerms, texts: Sequence[str], stretches: Sequence[Span
       not count;
     - 1 if the stretch has a date or time, else 0;
     - 1 if the stretch has an amount, else 0;
-    - 1 if the first word of the stretch is a pronoun or a similar word, else 0;
+    - 1 if the first word of the stretch is a pronoun or a word such as ``there``, else 0;
     - number of different pairs of consecutive words of the question that the stretch contains.
 
     float64 (texts, 2 W + TEXT_FEATURES), a row for each text:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _CUTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.42, 0.5, 0.6, 0.7, 1.0)
 # Measured on gold passages of SQuAD: docs/benchmarks/reduce.md.
 _LEAST = (-30.0, -9.3, -8.65, -8.14, -7.67, -7.58, -7.22, -6.73, -6.12, 0.0)
-"""Lowest value of a sentence that is kept, for each share of tokens to remove in ``_CUTS``."""
+"""Threshold for each cut in ``_CUTS``: see :func:`least_value`. A cut is the share of tokens to remove."""
 
 CUT_HINT = "give the share to cut away, from 0 to 1"
 
@@ -35,13 +35,13 @@ SHORT = 240
 """Number of characters up to which a text is kept whole."""
 
 RANK = 1.5
-"""Factor of a hit's rank in the order of reduced hits: RANK * ln(1 + rank) is subtracted from a hit's value.
+"""Factor of the deduction for a hit's rank: reduced hits are sorted by (value - RANK * ln(1 + rank)), highest first.
 
 The value of a hit is the value of its best sentence. Ranks count from 0.
 """
 
 SMALLEST_COST = 20
-"""Number of characters added to the cost of every sentence, for the text that surrounds it in the context."""
+"""Number of characters added to the length of a sentence to get its cost, ``c`` in :class:`SentenceScores`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -37,7 +37,7 @@ def doubt_warning(question: str, hits: Sequence[Hit], confidence: float) -> str:
 def print_end(answer: Answer, *, with_model: bool, explain: bool) -> None:
     """Print the remarks and sources that follow an answer.
 
-    With ``with_model=False``, a remark says how to name a model. ``explain`` adds the lines of :func:`explanation`.
+    With ``with_model=False``, a remark says how to choose a model. ``explain`` adds the lines of :func:`explanation`.
     """
     output.print_line()
     if answer.unknown:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from monograph.shelf import Archive
 
 REMEMBERED = 8
-"""Maximum number of turns (a question and its answer) that are kept as context for the next question."""
+"""Maximum number of turns (a question and its answer) kept as context for the next question."""
 
 _HELP = "/sources  /open N  /why  /new  /quit"
 
@@ -92,7 +92,7 @@ class Chat:
                 output.print_line(f"{hit.rank + 1}. {hit.title or hit.uri}: {hit.explain()}")
 
     def _open(self, number: str) -> None:
-        """Print the chunks of a citation of the last answer with their neighbours."""
+        """Print the chunks of citation ``number`` of the last answer, and the chunks around them."""
         citations = self._turns[-1].answer.context.citations
         chosen = [citation for citation in citations if str(citation.number) == number.strip("[] ")]
         stored = self._archive.fetch(chosen[0].chunks[:1]) if chosen else []

@@ -46,11 +46,11 @@ DONE_WITH_PROBLEMS = 3
 INTERRUPTED = 130
 
 _FILE_DEPENDENT = (InvalidDocument, NameTaken, NotFound, NotOnShelf, OutsideView)
-"""Errors of arguments that may be valid for another file. Their exit code is FAILED, not WRONG_USAGE."""
+"""Errors with the exit code FAILED, not WRONG_USAGE: the arguments may be valid for another file."""
 
 
 def warn_of_no_hits(k: int) -> None:
-    """Warn that nothing will be found if no hits are requested."""
+    """Print a warning if ``k`` is 0: a search for 0 hits finds nothing."""
     if k == 0:
         output.print_line("-k 0 asks for no hits: nothing will be found", stderr=True)
 
@@ -58,10 +58,10 @@ def warn_of_no_hits(k: int) -> None:
 def query_and_filter(
     archive: Archive, query: str, where: list[str] | None, k: int
 ) -> tuple[str, dict[str, Any] | None]:
-    """Return (query, filter) of a search, and print warnings if nothing can be found.
+    """Return (query, filter) of a search, and warn of arguments with which nothing is found.
 
-    If the query is ``-``, it is read from standard input. Warnings are printed if ``k`` is 0, if the query is empty,
-    and for each key of the filter that no document has, with existing keys of similar spelling.
+    Such arguments are a ``k`` of 0, an empty query, and a filter key that no document has. Similar keys are suggested.
+    The query ``-`` is read from standard input. :func:`combine_filters` makes the filter from ``where``.
     """
     if query == "-":
         try:

@@ -37,9 +37,9 @@ def headed(title: str, metadata: Metadata) -> str:
 
 
 def title_and_uri(documents: Mapping[str, Document], identifier: str) -> tuple[str, str]:
-    """Return (title, uri) of the document with an id. A document without a uri has its id in place of the uri.
+    """Return (title, uri) of the document with the id ``identifier``; without a uri, return (title, id).
 
-    If ``documents`` lacks the document, return an empty title and the id.
+    If ``documents`` lacks the id, return an empty title and the id.
     """
     document = documents.get(identifier)
     return ("", identifier) if document is None else (document.title, document.uri or document.id)
@@ -54,7 +54,7 @@ def section_of(title: str, metadata: Metadata) -> str:
 
 
 def format_place(where: str, chunk: Chunk, metadata: Metadata) -> str:
-    """Return a chunk's place as text: its page or similar, ``where`` (the document's uri or id), and its offsets."""
+    """Return a chunk's place, such as ``page 3 of a.pdf:0-90``; ``where`` is the uri or id of the document."""
     place = f"{where}:{chunk.start}-{chunk.end}"
     from monograph.values import cite
 

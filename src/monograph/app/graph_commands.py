@@ -119,7 +119,7 @@ def outline(
 def write_page(
     archive: Archive, neighbourhood: Neighbourhood, ways: Sequence[Way], title: str, path: Path, *, quiet: bool
 ) -> None:
-    """Write a page that draws entities, the graph paths between them, and their chunks."""
+    """Write an HTML page that draws a neighbourhood and lists paths (``ways``) through the graph."""
     from monograph.app.picture import picture_of
     from monograph.library import Reader
 
@@ -228,7 +228,7 @@ def _print_neighbours(neighbourhood: Neighbourhood, entities_by_id: dict[str, En
 
 
 def _nearest_links(neighbourhood: Neighbourhood) -> dict[str, tuple[int, Link]]:
-    """Return {entity id: (hops to the centre, heaviest link to an entity one hop nearer to it)} of the neighbours."""
+    """Return (hops to the centre, heaviest link to an entity one hop nearer) of each neighbour, by entity id."""
     touching = defaultdict(list)
     for link in neighbourhood.links:
         touching[link.source].append((link.target, link))
@@ -270,7 +270,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def print_outline(branches: Sequence[OutlineNode]) -> None:
-    """Print branches as a numbered table of contents, with their texts, passage counts, and ids to open them."""
+    """Print the texts of summaries and passages as a numbered table of contents, with passage counts and ids."""
     if not branches:
         output.print_line("nothing to outline: the tree has no chunks yet")
     for number, branch in enumerate(branches, start=1):

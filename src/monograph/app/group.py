@@ -34,7 +34,7 @@ _SUGGESTIONS = {
     "update": ("sync", "build"),
     "version": ("--version",),
 }
-"""Commands to suggest for names that other programs use. Of several, the first that the group has is suggested."""
+"""Commands to suggest for unknown names, such as ``rm``: the first command that the group has is suggested."""
 
 
 class CommandGroup(TyperGroup):
@@ -93,9 +93,9 @@ def _escape_errors() -> Iterator[None]:
 
 
 def as_written(text: str) -> str:
-    """Return help text in which paragraphs that begin with the name of the program are not wrapped.
+    """Return help text in which click does not wrap the examples: paragraphs that begin with the program's name.
 
-    These paragraphs, the examples, are indented by two spaces. A mark before them makes click leave them unchanged.
+    The function indents each example by two spaces, and inserts click's mark against wrapping before it.
     """
     paragraphs = []
     for paragraph in inspect.cleandoc(text).split("\n\n"):

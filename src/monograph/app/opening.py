@@ -88,7 +88,7 @@ def narrow(file: Reader, within: list[str] | None, as_of: str) -> Reader:
 
 
 def opened_shelf(url: str, *, trust: bool = False, **options: Any) -> Shelf:
-    """Open a shelf. The models that the shelf names may call only servers that the user has trusted."""
+    """Open a shelf. It may use only models at trusted addresses. With ``trust``, the addresses become trusted."""
     from monograph.shelf import Shelf
 
     return Shelf.open(url, trusted=permission_of_shelf(url, trust=trust), **options)
@@ -108,7 +108,7 @@ def permission_of_shelf(url: str, *, trust: bool, named: Iterable[str] = ()) -> 
 
 
 def engines_of(written: str) -> Engines:
-    """Return the function that creates the engine of a shelf, from a text such as ``local`` or ``ray:replicas=2``.
+    """Parse a text such as ``local`` or ``ray:replicas=2``, and return the function that creates a shelf's engine.
 
     The engine searches the shards. Raises InputError if the engine or an option is unknown, or a value is invalid.
     """
@@ -140,7 +140,7 @@ def tasks_of(written: str) -> Tasks | None:
 
 
 def _engine(written: str, ray: Mapping[str, Callable[[str], Any]], hint: str) -> tuple[str, dict[str, Any]]:
-    """Parse an engine and its options, such as ``ray:cpus=2``; ``ray`` maps each option to a converter of its value."""
+    """Return (engine, {option: value}) of a text such as ``ray:cpus=2``. ``ray`` has a converter for each option."""
     name, _, rest = written.partition(":")
     try:
         kinds = {LOCAL: {}, "ray": ray}[name]
@@ -204,7 +204,7 @@ def permission(*, trust: bool = False, name: str = "") -> Callable[[str, str], b
 
 
 def remember(identity: str, requested: Iterable[str]) -> None:
-    """Add addresses of a file to the list of trusted addresses, and print them."""
+    """Print addresses that become trusted for a file or shelf; store them in the list unless ``identity`` is empty."""
     path = list_of_trusted()
     with _writing:
         trusted = set(_trusted())
@@ -227,7 +227,7 @@ def remember(identity: str, requested: Iterable[str]) -> None:
 
 
 def _trusted() -> Iterator[tuple[str, str]]:
-    """Yield (id of a file, trusted address) for every line of the list."""
+    """Yield (file id or shelf, address) for each line of :func:`list_of_trusted`."""
     path = list_of_trusted()
     try:
         lines = path.read_text("utf-8").splitlines()

@@ -22,7 +22,7 @@ PIPED_WIDTH = 160
 LINE_SECONDS = 10.0
 """Seconds between two lines of progress."""
 _STYLE_VARIABLES = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
-"""Environment variables that make the library rich write colours even if the output is not a terminal."""
+"""Environment variables that make ``rich`` write colours even if the output is not a terminal."""
 
 _HARMLESS = "".join(map(chr, (0xA0, 0xAD, 0x1680, *range(0x2000, 0x200B), 0x200C, 0x200D, 0x202F, 0x205F, 0x3000)))
 """Unprintable characters that are not escaped: spaces, soft hyphens and joiners."""
@@ -73,7 +73,7 @@ def print_json(value: Any, *, indent: int | None = 2) -> None:
 
 
 def print_line(text: str = "", style: str | None = None, *, stderr: bool = False) -> None:
-    """Print one line with escaped control characters, literally: never interpreted as markup."""
+    """Print one line with control characters escaped. Markup in the text has no effect."""
     stream = sys.stderr if stderr else sys.stdout
     # rich is slow to load, so it is imported only for tables and for styles that are visible.
     if style is not None and (stream.isatty() or any(map(os.environ.get, _STYLE_VARIABLES))):
@@ -88,7 +88,7 @@ def print_text(text: str, *, stderr: bool = False) -> None:
 
 
 def print_piece(text: str) -> None:
-    """Print a piece of a text at once, without a line break."""
+    """Print a part of a text immediately, without a line break."""
     _write(sys.stdout, safe(text))
 
 

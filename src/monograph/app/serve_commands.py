@@ -34,7 +34,7 @@ TokenOption = Annotated[
 ]
 
 GRACE_SECONDS = 2.0
-"""Seconds that a call may continue after its client has disconnected, before the process is ended."""
+"""Seconds that calls may run after their client disconnects; then the process ends."""
 
 
 @command
@@ -172,7 +172,7 @@ def serve(
 
 
 def _agent_apps(files: dict[str, Archive], *, notes: bool) -> list[Starlette]:
-    """Return applications for agents: the first file at ``/mcp``, the others at ``/mcp/NAME``."""
+    """Return MCP applications: the first file at ``/mcp``, others at ``/mcp/NAME``. ``notes`` lets agents add notes."""
     from monograph.library import Monograph, View
     from monograph_mcp import make_server
 

@@ -26,17 +26,17 @@ _TITLES = ("title", "file_name")
 
 
 def opened(folder: Path, name: str = "") -> Store:
-    """Open a Chroma collection for import. Each record becomes a document of one chunk, with the record's id.
+    """Open a Chroma collection for import. Each record becomes a document with one chunk; both have the record's id.
 
-    The Chroma library opens the folder, and may migrate its files to its newest format. ``name`` is the name of the
-    collection. It may be empty if the folder has only one collection.
+    The Chroma library opens the folder, and may migrate the files to Chroma's newest format. ``name`` is the name of
+    the collection. It may be empty if the folder has only one collection.
 
     Raises
     ------
     InputError
-        If there is no collection of that name, or if no name is given and there are several.
+        If no collection has the name, or if ``name`` is empty and there are several collections.
     SourceError
-        If the folder is not Chroma's, or cannot be read.
+        If the folder has no ``chroma.sqlite3``, or cannot be read.
     MissingExtra
         If Chroma is not installed.
     """

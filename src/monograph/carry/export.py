@@ -30,7 +30,7 @@ from monograph.store.vectors import vectors
 from monograph.values import ENTITY_KINDS, OnProgress, Progress
 
 AT_ONCE = 64
-"""Number of documents in a batch. The mentions and links of all its documents are read together."""
+"""Number of documents in a batch. The mentions and links of a batch are read together."""
 
 ENTITIES_AT_ONCE = 1_024
 """Number of entities that are read at once."""
@@ -204,7 +204,7 @@ def _entity_lines(connection: Connection, heads: Sequence[int]) -> Iterator[dict
 
 
 def _edge_lines(connection: Connection, rows: Sequence[int]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return (mentions, links) of chunks; a link is a pair of entities that a sentence shares or a model relates."""
+    """Return (mentions, links) of chunks. A link joins two entities of one sentence, or two that a model relates."""
     nodes = Nodes(GraphState(connection))
     nodes.read(rows)
     ids = chunks.ids(connection, rows)

@@ -16,11 +16,11 @@ from monograph.store.file.replacing import restrict, sync_to_disk
 
 @contextmanager
 def write_folder(place: Path, files: Collection[str], original: Path, *, overwrite: bool) -> Iterator[Path]:
-    """Yield a temporary folder to write into. At the end of the block it is renamed to ``place``; on an error, deleted.
+    """Yield a temporary folder. Rename it to ``place`` when the ``with`` block ends; delete it after an error.
 
-    ``original`` is the file that is exported. During the block only the owner can access the folder. Afterwards only
-    users who may read ``original`` can. With ``overwrite``, an existing folder at ``place`` is replaced, provided that
-    every name in it is one of ``files``.
+    ``original`` is the exported file. In the ``with`` block only the owner can access the folder. Afterwards only users
+    who may read ``original`` can. With ``overwrite``, an existing folder at ``place`` is replaced, provided that every
+    name in it is one of ``files``.
 
     Raises
     ------

@@ -63,7 +63,7 @@ class Store:
     documents:
         Number of documents.
     items:
-        Yields the documents one by one, or the problem of a record. Its argument says whether to read vectors.
+        Yields a document or a problem for each record. The argument says whether to read vectors.
     embedder:
         Key of the embedder that computed the vectors, if it is an embedder of Monograph; else empty. The vectors are
         used if the importing file has the same embedder.

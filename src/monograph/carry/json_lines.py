@@ -1,4 +1,4 @@
-"""JSON files of other programs, read object by object. Each object comes with its file and line, for error messages."""
+"""JSON files of stores to import, read line by line or as a whole."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from monograph.errors import SourceDamaged, SourceMissing, SourceTooLarge, SourceUnreadable
 
 MOST_BYTES = 256_000_000
-"""Most bytes of a line in :func:`lines`, and of a file in :func:`whole`."""
+"""Maximum number of bytes of a line in :func:`lines`, and of a file in :func:`whole`."""
 
 
 def lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -56,7 +56,7 @@ def whole(path: Path) -> dict[str, Any]:
 
 
 def text(value: object, name: str, where: str) -> str:
-    """Return the text that a field of a JSON object has as its value; an empty text if the value is None.
+    """Return the value of a JSON field, which must be a text; an empty text if the value is None.
 
     ``name`` is the name of the field, and ``where`` is the file and line of the object. Both are for the error message.
 
@@ -73,7 +73,7 @@ def text(value: object, name: str, where: str) -> str:
 
 
 def unreadable(path: Path, error: OSError) -> SourceMissing | SourceUnreadable:
-    """Return the error to raise for a file that could not be read: SourceMissing or SourceUnreadable."""
+    """Return the error for a file that cannot be read: SourceMissing if it does not exist, else SourceUnreadable."""
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return SourceMissing(f"{path} does not exist", "give the folder that contains it")
     return SourceUnreadable(f"{path} cannot be read: {error.strerror or error}", "check its permissions")

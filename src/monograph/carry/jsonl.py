@@ -1,4 +1,4 @@
-"""Import of an export of Monograph: documents, their chunks with unchanged borders, and their vectors."""
+"""Import of a Monograph export: documents, chunks with unchanged borders, and vectors."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def read_manifest(folder: Path) -> Manifest:
 def items(folder: Path, manifest: Manifest, *, vectors: bool) -> Items:
     """Yield the documents of an export in the order of its lines, and a problem for each invalid document.
 
-    With ``vectors``, the documents come with the vectors of the export. If the export has more or fewer documents or
-    chunks than its manifest says, the last item is a problem.
+    With ``vectors``, the documents come with the vectors of the export. If the numbers of documents
+    or chunks differ from the manifest, the last item is a problem.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def _read_sections(line: dict[str, Any], where: str) -> Iterator[Section]:
 
 
 def _load_vectors(path: Path, expected: Manifest) -> Float32:
-    """Return the vectors of an export as a memory map, float32 (n, dimension)."""
+    """Return the vectors of an export as a float32 memory map of the shape that the manifest ``expected`` says."""
     try:
         # Only plain arrays are loaded: a pickle could run code.
         array = np.load(path, mmap_mode="r", allow_pickle=False)

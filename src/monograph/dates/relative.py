@@ -1,4 +1,4 @@
-"""Periods that a question asks for, and days that a text names without a year or relative to its own day.
+"""Parsers of periods in questions, and of days without a year in texts.
 
 A question may ask for *last week*, *in March* or *between 2 and 9 June 2023*. A text may name *5 May*, *next Friday* or
 *yesterday*.
@@ -37,7 +37,7 @@ _SHIFTS = {
     "tomorrow": 1, "明天": 1, "明晚": 1,
     "the day after tomorrow": 2, "übermorgen": 2, "pasado mañana": 2, "后天": 2,
 }  # fmt: skip
-"""Distance in days of each word from the day that the text is about."""
+"""Days to add to the day that the text is about, by word."""
 
 _YEARLESS = rf"""(?<![\w/.-])(?P<d1>\d{{1,2}})(?:st|nd|rd|th|[.º°])?(?:\ (?:de|of))?\ (?P<n1>{MONTH})\b
     | (?<![^\W_])(?P<n2>{MONTH})\.?\ (?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?![\w:%])(?![.,]\d)
@@ -187,7 +187,7 @@ def _parse_number(text: str) -> int:
 
 
 def _find_last(text: str, today: date) -> TimeSpan | None:
-    """Return the latest month or day, begun by ``today``, that a text such as ``March`` or ``5 March`` can mean."""
+    """Return the latest month (``March``) or day (``5 March``) that began by ``today``; None for 30 February."""
     name = re.sub(r"[^a-z]|(?<=\d)(?:st|nd|rd|th)|of\b", "", re.sub(r"\d+(?:st|nd|rd|th)?", "", text.casefold()))
     day = re.search(r"\d+", text)
     month = MONTHS[name]

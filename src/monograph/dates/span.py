@@ -1,4 +1,4 @@
-"""Parser of times, as spans of seconds, and of a document's date in its metadata, title or first lines."""
+"""Parser of times into spans of seconds, and of a document's date in its metadata, title or first lines."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KEYS = (
     "sent at", "timestamp", "datetime", "created", "created at", "date created", "creation date", "updated",
     "updated at", "date updated", "modified", "modified at", "date modified", "last modified",
 )  # fmt: skip
-"""Metadata keys whose value is a date, most reliable first. The date of sending comes before the date of a change."""
+"""Metadata keys whose value is a date, most reliable first. Dates of publication precede dates of change."""
 
 HEAD = 400
 """Number of characters at the beginning of a text that are searched for a date."""
@@ -121,8 +121,8 @@ def parse(text: str) -> TimeSpan | None:
 def of_value(value: Any) -> TimeSpan | None:
     """Return the time that a JSON value means; None if the value is no time.
 
-    A text is parsed by :func:`parse`. An int from 1000 to 2999 is a year. Any other number counts the seconds since
-    1970, if that gives a time from 1973 to 2099. Otherwise it counts the milliseconds, under the same condition.
+    A text is parsed by :func:`parse`. An int from 1000 to 2999 is a year. Any other number counts seconds or
+    milliseconds since 1970, whichever gives a time from 1973 to 2099.
     """
     if isinstance(value, str):
         return parse(value)

@@ -1,8 +1,8 @@
 """Derived values: each is a function of content, computed once and stored in the memo under the hash of its inputs.
 
-``plan`` computes the cost of the missing values, and ``apply`` derives and stores them. ``check`` compares the stored
-keys with the keys of the present content. A key depends on the model. When the model changes, all values of the new
-model are derived first. Then they replace the values of the old model in one transaction.
+``files.plan`` computes the cost of the missing values, and ``files.apply`` derives and stores them.
+``Monograph.check`` compares the stored keys with the keys of the present content. A key depends on the model. When the
+model changes, all values of the new model are derived first. Then they replace the old values in one transaction.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Derivation(Generic[Input]):
     Parameters
     ----------
     kind:
-        Name of this kind of value in the memo: its rows are found by kind and key.
+        Name of this kind in the memo, whose rows are found by kind and key.
     key:
         Returns the memo key of an input: the hash of the input, of the model and of its settings.
     make:
@@ -190,7 +190,7 @@ class Derivation(Generic[Input]):
 
 
 def retry(database: Database, work: Callable[[], Result]) -> Result:
-    """Return the result of ``work``, which derives and stores values. It is called again if it raises MissingValue.
+    """Call ``work``, which derives and stores values, until it does not raise MissingValue, and return its result.
 
     Raises
     ------

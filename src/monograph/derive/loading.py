@@ -1,4 +1,4 @@
-"""Models built from their specs, such as ``onnx:FOLDER``, and permission to open the addresses that specs name."""
+"""Models built from their specs, such as ``onnx:FOLDER``, and the addresses (URLs, folders) that specs open."""
 
 from __future__ import annotations
 
@@ -58,15 +58,14 @@ def load_embedder(spec: str, api_key: str = "", allow: Allow | None = None) -> E
     Parameters
     ----------
     spec:
-        ``static``; ``given:DIMENSION``; ``onnx:FOLDER`` or ``onnx:ORGANISATION/NAME``;
+        ``static``; ``given:DIMENSION`` (the caller gives the vectors); ``onnx:FOLDER`` or ``onnx:ORGANISATION/NAME``;
         ``sentence-transformers:FOLDER_OR_NAME``; ``model2vec:FOLDER``; ``openai:BASE_URL#MODEL``.
     api_key:
         API key for a server. By default the key in the environment is sent: see :func:`api_key_of`. Files store the
         spec, which never contains the key.
     allow:
-        Called with each address that the model uses, before a folder or a package is opened, a model is downloaded
-        from the hub, or a server is called. It raises an error to refuse. None allows everything: use it if the user
-        gave the spec.
+        Called with each address (URL, folder, package or Hugging Face page) before the model uses the address. It
+        raises an error to refuse. None allows everything: use it if the user gave the spec.
 
     Raises
     ------
@@ -149,7 +148,7 @@ def load_model(spec: str, api_key: str = "", allow: Allow | None = None) -> Lang
 
 
 def _scheme(spec: str) -> str:
-    """Return the part of a spec before its first colon; an empty text without a colon, or if nothing follows it."""
+    """Return the part of a spec before its first colon; empty if there is no colon, or nothing after the colon."""
     scheme, _, source = spec.partition(":")
     return scheme if source else ""
 

@@ -74,7 +74,7 @@ class OnnxModel:
         self._output = output if output in outputs else outputs[0]
 
     def key(self, settings: Mapping[str, Any]) -> str:
-        """Return a key: the model file's name, and a hash of the model file, ``tokenizer.json`` and ``settings``."""
+        """Return the model's key: its file's name, and a hash of the file, ``tokenizer.json`` and ``settings``."""
         return f"{self._paths[0].stem}/{digest(self._paths, json.dumps(settings, sort_keys=True))}"
 
     def run(self, texts: Sequence[Any]) -> tuple[Any, npt.NDArray[np.int64]]:

@@ -18,9 +18,9 @@ Result = TypeVar("Result")
 def in_order(work: Callable[[Input], Result], inputs: Iterable[Input], workers: int) -> Generator[Result]:
     """Yield the results of ``work`` on each input, in input order, computed in several threads.
 
-    At most twice ``workers`` inputs at a time are in work, or have results that are not yet yielded. With one worker,
-    the caller's thread does the work. If ``work`` raises ModelError, no further input is started. The results of inputs
-    that were already started are yielded before the error is raised.
+    The threads run ahead of the caller by at most ``2 * workers`` inputs. With one worker, the caller's thread does the
+    work. If ``work`` raises ModelError, no further input is started. The results of inputs that were already started
+    are yielded before the error is raised.
     """
     if workers == 1:
         yield from map(work, inputs)

@@ -1,4 +1,4 @@
-"""Readers of replies and stream events of OpenAI-compatible servers: text of an answer, its end, and token counts."""
+"""Readers of replies and stream events of OpenAI-compatible servers: the text, whether it has ended, token counts."""
 
 from __future__ import annotations
 

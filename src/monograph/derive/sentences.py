@@ -1,8 +1,8 @@
 """Division of a text into spans of sentences.
 
 The library sentencex, which Wikimedia wrote for the languages of Wikipedia, finds the sentences. In addition, a
-line end divides a sentence, so that headings, list items, table rows, and lines of chats and code are sentences. If a
-lower-case letter begins the next line, the line end does not divide: it is then a line break inside prose.
+line end divides a sentence, so that headings, list items, table rows, and lines of chats and code are sentences. A
+line end before a lower-case letter does not divide: it is a line break inside prose.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def cut(text: str, start: int, end: int, longest: int) -> Iterator[tuple[int, in
 
 
 MOST_WORK = 1_024
-"""Most work of a stretch (see :func:`work`) per character. The worst of 24,000 real paragraphs needs 630."""
+"""Limit of the :func:`work` per character of a stretch. The worst of 24,000 real paragraphs needs 630."""
 
 ALWAYS_TAKEN = 512
 """Most characters of a text that is passed to sentencex without an estimate of its work: see :func:`work`."""
@@ -166,9 +166,9 @@ _LINE_OR_SPACE = regex(r".*\n|.*\s", re.DOTALL)
 def stretches(text: str) -> Iterator[tuple[int, int]]:
     """Yield the (start, end) of the stretches of a text, in order. Each stretch is passed to sentencex in one call.
 
-    For some paragraphs, such as one of thousands of quotation marks, sentencex would need too much time: see
-    :func:`work`. Such a paragraph is divided into several stretches. The paragraphs between two such paragraphs are one
-    stretch. No sentence continues from one stretch to the next. Prose is not divided inside a paragraph.
+    For some paragraphs, such as one with thousands of quotation marks, sentencex would be too slow: see :func:`work`.
+    Such a costly paragraph is divided into several stretches. The paragraphs between two costly ones are one stretch.
+    No sentence continues from one stretch to the next. Prose is not divided inside a paragraph.
     """
     start = 0
     if not _is_easy(text):
@@ -184,7 +184,7 @@ def stretches(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _divide(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Yield (start, end) of parts of ``text[first:last]`` that are within MOST_WORK, cut at line ends if possible."""
+    """Yield (start, end) of parts of ``text[first:last]``, none above MOST_WORK, divided at line ends if possible."""
     length = last - first
     times = _times_too_much(text[first:last])
     if times <= 1:
@@ -207,7 +207,7 @@ def _times_too_much(text: str) -> float:
 
 
 def _is_easy(text: str) -> bool:
-    """Return whether a text has so few quotes, stops and unusual characters that its work need not be counted."""
+    """Return whether a text has so few quotes, ``.!?`` and non-ASCII signs that its work need not be counted."""
     if len(text) <= ALWAYS_TAKEN:
         return True
     most = MOST_WORK // 2 - sum(map(text.count, "'\"`.!?"))
@@ -216,10 +216,10 @@ def _is_easy(text: str) -> bool:
 
 
 def work(text: str) -> int:
-    """Return an upper bound of the characters that sentencex reads again when it divides a paragraph.
+    """Return an upper bound of how many characters sentencex reads again when it divides a paragraph.
 
     sentencex reads a paragraph once from start to end. It reads characters again to find the other quote of a pair, to
-    compare stops with quotes and brackets, and to find the start of the word before a stop.
+    see if a full stop is inside quotes or brackets, and to find the start of the word before a full stop.
     """
     quotes = [(match.start(), match.group()) for match in _QUOTE.finditer(text)]
     stops = [match.start() for match in _STOP.finditer(text)]

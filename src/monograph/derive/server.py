@@ -248,7 +248,7 @@ class ServedModel:
 
     @contextmanager
     def _translate_errors(self, broken: str = "") -> Iterator[None]:
-        """Translate connection errors in a ``with`` block. If ``broken``, a message, is given, they are not retried."""
+        """Raise connection errors as ModelUnavailable. If a message ``broken`` is given, the request is not retried."""
         from urllib3 import exceptions
 
         try:

@@ -60,7 +60,7 @@ def token_ids(text: str) -> list[int]:
 
 
 def token_spans(text: str) -> list[tuple[int, int]]:
-    """Return the (start, end) of each token of a text. If a character has several tokens, they all have its span."""
+    """Return the (start, end) of each token of a text. Tokens of the same character all have the character's span."""
     return tokenizer().spans(text)
 
 

@@ -25,9 +25,9 @@ _SAFE_NAME = regex(r"[\w][\w.-]{0,99}")
 class EvaluationQuestion:
     """A question of a question set.
 
-    ``answers`` are the correct answers. ``evidence_ids`` are the names of the documents that answer the question; each
-    name is a piece of evidence. ``type`` is the kind of question; it is empty if the question set has no kinds.
-    ``documents`` has, for each piece of evidence, the ids of the documents that this name may mean. It is empty until
+    ``answers`` are the correct answers. ``evidence_ids`` are names of the documents that answer the question; each name
+    is a piece of evidence. ``type`` is the kind of question; it is empty if the question set has no kinds.
+    ``documents`` has, for each name, the ids of all documents with this name. ``documents`` is empty until
     :func:`monograph.evaluate.evidence.resolve` has looked up the names.
     """
 
@@ -52,7 +52,7 @@ def load_dataset(folder: Path) -> QuestionSet:
     """Return the question set in a folder.
 
     Raises SourceMissing if the folder has no corpus or no queries. Raises InputError if a file cannot be read, or if a
-    line is invalid. The message names the file and, unless the line is no JSON at all, the line number.
+    line is invalid. The message names the file and the line; if the line is not JSON, only the file.
     """
     documents = tuple(
         Document(
@@ -77,7 +77,7 @@ def load_questions(path: Path) -> tuple[EvaluationQuestion, ...]:
 def questions_of(folder: Path) -> tuple[EvaluationQuestion, ...]:
     """Return the questions of the question set in a folder, without its corpus.
 
-    Raises SourceMissing if the folder has no queries, and InputError if the file or one of its lines is invalid.
+    Raises SourceMissing if the folder has no queries, and InputError if the queries cannot be read or are invalid.
     """
     return load_questions(_find_file(folder, "queries"))
 

@@ -24,10 +24,10 @@ def resolve(
 ) -> tuple[EvaluationQuestion, ...]:
     """Return the questions with the documents that their evidence names.
 
-    A piece of evidence is a name: a document's id or uri, the end of its uri's path, its file name, or its title in any
-    case. The file name may lack the suffix. If one file has several documents, its name means any of these documents.
-    If two names of one question mean the same documents, only the first name is kept. The texts of ``documents`` are
-    not read. ``place`` is the name of the searched file, for error messages.
+    A piece of evidence is a name: a document's id or uri, the end of its uri's path, its file name, or its title (case
+    is ignored). The file name may lack the suffix. If one file has several documents, its name means all of them. If
+    two names of one question mean the same documents, only the first name is kept. The texts of ``documents`` are not
+    read. ``place`` is the name of the searched file, for error messages.
 
     Raises InputError if a name matches no document; the hint then suggests similar names. Raises InputError also if a
     name matches documents with different uris.
@@ -76,7 +76,7 @@ class _EvidenceNames:
                 self._titles[_fold(document.title)].append(document)
 
     def find(self, name: str, question: str) -> frozenset[str]:
-        """Return the ids of the documents that a name means, by the first kind of match; empty if it is unknown."""
+        """Return the ids of the documents that a name means, or none. ``question`` is an id for error messages."""
         if name in self._ids:
             return frozenset([name])
         if name in self._ids_by_uri:

@@ -40,10 +40,10 @@ def rank_weight(rank: int) -> float:
 
 
 def ranked_recall_at_k(found: Sequence[str], evidence: Collection[str], k: int) -> float:
-    """Return Terminus Eq. 4: the sum of :func:`rank_weight` over the first k ranks whose document is evidence.
+    """Return Terminus Eq. 4: the sum of the weights (:func:`rank_weight`) of the evidence among the first k documents.
 
-    Ranks count from 0, as in Eq. 2. The sum is divided by the largest sum that is possible, so that the best value is
-    1. The value is 1 if the first min(k, number of documents in the evidence) documents are all evidence.
+    Ranks count from 0, as in Eq. 2. The sum is divided by the largest possible sum. So the value is 1 if the first
+    min(k, number of documents in the evidence) documents are all evidence.
     """
     reached = sum(rank_weight(rank) for rank, document_id in enumerate(found[:k]) if document_id in evidence)
     return reached / sum(rank_weight(rank) for rank in range(min(k, len(set(evidence)))))

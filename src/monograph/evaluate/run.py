@@ -19,8 +19,8 @@ CURVE = 10
 """Recall is computed for each k from 1 to this value."""
 
 CHUNKS_A_DOCUMENT = 4
-"""Number of chunks that the first search requests for each document that the metrics need. If the chunks belong to too
-few documents, the search is repeated with twice as many chunks."""
+"""Number of chunks to request for each of the max(k, CURVE) documents that the metrics need. If the chunks belong to
+fewer documents, the search is repeated with twice as many."""
 
 MOST_CHUNKS = 400
 
@@ -85,12 +85,12 @@ def evaluate(searcher: Searcher, questions: Sequence[EvaluationQuestion], how: s
     ``k`` is the number of documents for the metrics, and the number of chunks for latency and context. Questions
     without evidence count only for latency, context and answers.
 
-    First, one search is made to warm up. Then one search for k chunks is timed for each question. Further searches,
-    which are not timed, find enough documents for the metrics.
+    First, a warm-up search is made. Then one search for k chunks is timed for each question. Further searches, not
+    timed, find enough documents for the metrics.
 
-    Metrics are computed from the documents of the hits. If the evidence was looked up by
-    :func:`monograph.evaluate.evidence.resolve`, a document counts as the first piece of evidence that may mean it.
-    Otherwise a document counts as evidence if its id, or the name of its file, is among the evidence.
+    Metrics are computed from the documents of the hits. If :func:`monograph.evaluate.evidence.resolve` has looked up
+    the evidence, a document is evidence if a name in the evidence means it. Documents of one name count once.
+    Without this lookup, a document is evidence if the evidence has its id, or its file name without suffix.
     """
     names = {file_stem(name): name for question in questions for name in question.evidence_ids}
     if questions:
@@ -132,7 +132,7 @@ def _ask(
 
 
 def _document_of(hit: Hit, question: EvaluationQuestion, names: Mapping[str, str]) -> str:
-    """Return the piece of evidence that means a hit's document, else the document's id."""
+    """Return the name of a hit's document in the evidence, or else the document's id."""
     for name, documents in zip(question.evidence_ids, question.documents, strict=False):
         if hit.chunk.document_id in documents:
             return name

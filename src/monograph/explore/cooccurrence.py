@@ -104,7 +104,7 @@ class CooccurrenceGraph:
         This is pointwise mutual information, but with 1 added inside the logarithm, so that the result is above 0.
         Without the 1, a link to an entity that every chunk names would have no weight.
 
-        p(both) is the share of the file's chunks that the bond has. p(one) and p(other) are the shares of the chunks
+        Each p is a share of the file's chunks. p(both) counts the bond's chunks. p(one) and p(other) count the chunks
         that contain the entity's name in any sense.
         """
         expected = self.nodes.count_name(one) * self.nodes.count_name(other)

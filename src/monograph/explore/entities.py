@@ -28,9 +28,9 @@ def find(state: GraphState, name: str) -> list[EntityNode]:
     If the name has a qualifier in parentheses, as in *Mercury (planet)*, only the sense with this qualifier is
     returned. If there is no such sense, all senses are returned.
 
-    If no entity has the name, entities are looked up that have a longer name. The longer name contains the given one as
-    whole words; if there is none, at its beginning; if there is none, anywhere. Raises NotFound if no entity or several
-    entities are found. The hint names similar names if there are any.
+    If no entity has the name, the only entity with a longer name is returned. The longer name contains the given name
+    as whole words, else begins with it, else contains it. Raises NotFound if no entity, or more than one, has such a
+    longer name. The hint suggests similar names if there are any.
     """
     key = key_of(arguments.text(name, "a name"))
     if not key:
@@ -110,7 +110,7 @@ def _load_nodes(state: GraphState, head: int) -> list[EntityNode]:
 
 
 def _list_names(state: GraphState, heads: Sequence[int]) -> str:
-    """Return the names of the entities with these heads, quoted and separated by commas, each name once."""
+    """Return names of entities, quoted, separated by commas, each once. ``heads`` are rows of their heads."""
     nodes = Nodes(state)
     nodes.read_entities(heads, MOST_LOOKED_AT)
     listed = entities(nodes, [EntityNode(head) for head in heads])
@@ -138,9 +138,8 @@ MOST_LOOKED_AT = 64
 class Spellings:
     """Spellings and kinds of an entity, each with the number of chunks that have it.
 
-    ``full`` has the numbers for each spelling of a name, by the row of the name. ``short`` has the numbers for each
-    last or first name, by (spelling, row of the full name that the spelling means). ``kinds`` has the numbers for each
-    kind, by the position of the kind in ENTITY_KINDS.
+    ``full`` is {row of a name: {spelling of the name: number of chunks}}. ``short`` is {(last or first name, row of the
+    full name that it means): number of chunks}. ``kinds`` is {position of the kind in ENTITY_KINDS: number of chunks}.
     """
 
     full: dict[int, Counter[str]] = field(default_factory=dict)
@@ -167,9 +166,9 @@ def entities(nodes: Nodes, wanted: Iterable[EntityNode]) -> list[Entity]:
     """Return the given nodes as :class:`~monograph.values.Entity` objects, in the given order.
 
     The chunks of the nodes must have been read. An entity gets its most frequent name, in the most frequent spelling of
-    that name. At most MOST_LOOKED_AT of its chunks are counted. If names are equally frequent, the head (the name that
-    stands for the entity) comes first, then the names in order of key. Equally frequent spellings are compared by
-    alphabet. For a homonym, the qualifier is added after the name.
+    that name. Names and spellings are counted in at most MOST_LOOKED_AT chunks of the entity. Of equally frequent
+    names, the head (the name that stands for the entity) is first. Other ties are broken by alphabetical order. For a
+    homonym, the qualifier is added after the name.
     """
     node_list = list(wanted)
     looked_at = {node: nodes.chunks_of(node)[:MOST_LOOKED_AT] for node in node_list}
@@ -196,7 +195,7 @@ def spellings_of(nodes: Nodes, looked_at: Mapping[EntityNode, Sequence[int]]) ->
 
 
 def iterate_spellings(nodes: Nodes, rows: Sequence[int]) -> Iterator[Spelling]:
-    """Yield each distinct spelling of each name in chunks that were read."""
+    """Yield the spellings of the names in each chunk, without repeats in a chunk. The chunks must have been read."""
     for row, extracted in nodes.state.extractions(rows).items():
         keys = keys_in(nodes, row)
         node_by_name = {chunk_name.name: chunk_name.node for chunk_name in nodes.seen[row]}

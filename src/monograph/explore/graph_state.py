@@ -69,15 +69,15 @@ class GraphState:
     def seen(self, members: Mapping[int, int]) -> dict[int, TimeSpan]:
         """Return the time span of the documents that name each entity, by the row of the entity's head.
 
-        Only documents with a date of their own count; a date that was taken from the document's file does not. Entities
-        without such a document are left out.
+        Only dates from a document's text or metadata count, not the dates of files. Entities without such a date are
+        left out.
         """
         return graphs.seen(self.names, members)
 
     def seen_in(self, chunks: Iterable[int]) -> TimeSpan | None:
         """Return the time span of the documents of some chunks; None if no document has a date.
 
-        As in :meth:`seen`, a date that was taken from a file does not count.
+        As in :meth:`seen`, the dates of files do not count.
         """
         return graphs.seen_in(self.names, chunks)
 

@@ -27,18 +27,17 @@ _DETAILS = {
 def merges(state: GraphState, heads: Sequence[int] | None = None) -> list[Merge]:
     """Return the merges of names in a file: all, or only those of some entities.
 
-    An entity is given by the row of its head, the name that stands for it. ``heads`` are these rows; None for all
-    entities.
+    ``heads`` are the rows of the entities' heads (the names that stand for the entities); None for all entities.
 
     The merges are in this order:
 
     1. Merges that apply to the whole file, in order of the entity's name.
-    2. Short forms: a last or first name that means one person in a document. In order of the entity's name.
-    3. Spelling variants: spellings with the same key. In order of the entity's name.
+    2. Short forms (last or first names that mean one person in a document), in order of the entity's name.
+    3. Spelling variants (spellings with the same key), in order of the entity's name.
     4. Merges that a user has undone, in order of key.
 
-    Short forms and spelling variants are returned only if ``heads`` are given. They are looked up only in the chunks
-    that :class:`~monograph.explore.nodes.Nodes` reads.
+    Short forms and spelling variants are returned only if ``heads`` are given, and only from the chunks that
+    :class:`~monograph.explore.nodes.Nodes` reads.
     """
     if heads is None:
         return [*_load_rule_merges(state, ()), *_load_undone(state, None)]

@@ -24,10 +24,9 @@ def neighbourhood(state: GraphState, centre: Sequence[EntityNode], hops: int, mo
     between them. The weight of a link is its frequency times its surprise (see
     :meth:`monograph.explore.cooccurrence.CooccurrenceGraph.weight`).
 
-    Each of the ``hops`` adds the entities with the heaviest links to the entities of the hop before. In all hops
-    together, at most ``most`` entities are added to the centre. These are divided among the hops, at least one for each
-    hop, so at most ``most`` hops are made. At most ``most`` chunks are returned. Raises InputError if ``hops`` is below
-    0 or ``most`` is below 1.
+    Each hop adds the entities that have the heaviest links to entities of the previous hop. All hops together add at
+    most ``most`` entities. This number is divided among the hops, at least one entity for each, so at most ``most``
+    hops are made. At most ``most`` chunks are returned. Raises InputError if ``hops`` is below 0, or ``most`` below 1.
 
     The result depends only on the documents, so files with the same documents give the same result. If very many chunks
     name an entity, only some of these chunks are read (see :class:`monograph.explore.nodes.Nodes`). So a link between
@@ -102,7 +101,7 @@ def _rank_chunks(
     shown: Sequence[EntityNode],
     links: Sequence[tuple[EntityNode, EntityNode, Link]],
 ) -> list[int]:
-    """Return the rows of the chunks that name entities of ``shown``: those that name the centre first."""
+    """Return the rows of the chunks that name entities of ``shown``. Chunks that name ``centre`` are first."""
     nodes, shown_set, centre_set = graph.nodes, set(shown), set(centre)
     named = {chunk: {name.node for name in chunk_names} & shown_set for chunk, chunk_names in nodes.seen.items()}
     scores = {chunk: 0.0 for chunk, named_nodes in named.items() if named_nodes}

@@ -281,10 +281,10 @@ def senses(state: GraphState, titled: Mapping[int, Sequence[graphs.TitledDocumen
 def qualifier_of(known: Collection[Meaning], document: int, beside: Mapping[int, float]) -> str:
     """Return the qualifier of the sense in which a chunk uses a name.
 
-    If the chunk's document is about exactly one of the ``known`` senses, the chunk uses this sense. Otherwise the
-    senses are compared by the names that the chunk has in common with the sense's documents. If the document is about
-    several senses, only these are compared. The sense with the largest sum of the common names' weights is used. The
-    qualifier is empty if this is the plain name, if two senses have the largest sum, or if no name is in common.
+    If the chunk's document is about exactly one of the ``known`` senses, the chunk uses this sense. If the document is
+    about several senses, only these are compared; if it is about none, all are. The score of a sense is the total
+    weight of the names that the chunk shares with the sense's documents. The chunk uses the sense with the highest
+    score. The qualifier is empty for the plain name, for equal highest scores, and if no name is shared.
 
     ``document`` is the row of the chunk's document. ``beside`` has the weight of each other name in the chunk, by the
     row of the name; rare names have high weights.

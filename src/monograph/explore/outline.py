@@ -20,7 +20,7 @@ LEAST_DIGITS = 4
 def outline(connection: Connection, name: str, layers: int) -> list[OutlineNode]:
     """Return the nodes at the top of the tree, or one summary, each with the nodes below it.
 
-    ``layers`` is the number of layers below that are returned. ``name`` is the id of a summary, or at least
+    ``layers`` is the number of layers below these nodes. ``name`` is the id of a summary, or at least
     LEAST_DIGITS digits from the beginning of the id; empty for the top of the tree. Raises NotFound if no summary, or
     more than one, has an id that begins with ``name``.
     """

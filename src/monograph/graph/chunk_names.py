@@ -27,21 +27,20 @@ COURTESY = frozenset(
     ["mr", "mrs", "ms", "miss", "dr", "prof", "professor", "herr", "frau", "señor", "señora", "monsieur", "madame"]
 )
 JOINED = frozenset(("by", "or", "und", "oder", "im", "am", "mit", "y", "e", "et"))
-"""Words that stand between two names, as in *Renk und Okafor*. Suppose that only initials (T. Renk) show that Renk is a
-last name. Then a name that ends with Renk and contains such a word, or a word in SMALL, is not taken for a person's
-name. See :func:`full_names`."""
+"""Words that join two names, as in *Okafor und Renk*. A name with one of these words, or with a word of SMALL (*of*),
+is not taken for the full name of T. Renk, unless Renk alone was extracted as a person. See :func:`full_names`."""
 
 Brackets: TypeAlias = list[tuple[int, int]]
-"""(mention, mention in brackets after it) pairs, as positions among a chunk's mentions: North Atlantic Treaty
-Organization (NATO)."""
+"""Pairs (mention, mention in brackets after it), as in *North Atlantic Treaty Organization (NATO)*. A mention is given
+by its position among the chunk's mentions."""
 
 
 class NamedInChunk(NamedTuple):
     """A name in a chunk: its key, its kind, and the first two sentences that contain it.
 
     Sentences are numbered from the beginning of the chunk. ``second`` is NO_SENTENCE if only one sentence contains the
-    name. This is a tuple because there are many: compared with a dataclass, it is created in a third of the time, and
-    sent between processes in a tenth.
+    name. This is a tuple for speed: a dataclass takes three times as long to create, and ten times as long to send to
+    another process.
     """
 
     key: str
@@ -63,14 +62,14 @@ def chunk_names(
     """Return (names in order of first mention, mentions in brackets) for each chunk of a document.
 
     ``texts`` and ``mentions`` are the texts of the chunks and the mentions in each. ``cannot_link`` has (short, full)
-    pairs of keys that a user said are different names. A day that a text gives relative to the document's day
-    (*yesterday*) is a mention of length 0. Such mentions are never in brackets.
+    pairs of keys that a user said are different names. A mention of length 0 is a day that the text gives indirectly
+    (*yesterday*). Such mentions are never in brackets.
     """
     return _load_naming().of_chunks(list(texts), list(mentions), cannot_link)
 
 
 def full_names(mentions: Sequence[tuple[Mention, ...]], cannot_link: Pairs) -> dict[str, str]:
-    """Return the key of a person's full name for each key by which a document names this person.
+    """Return {key of a name: key of the full name} for the names of the persons in a document.
 
     A person is named by the full name, or by a first or last name that only one person in the document has. A name is a
     person's full name in these cases:

@@ -1,10 +1,10 @@
 """Probability that a chunk is evidence (answers the question), as the default walk along the graph computes it.
 
 The probabilities come from three logistic models with at most eight features each. The weights of the models were
-chosen once by recall@5, on the dev halves of the question sets (docs/explanation/measuring.md). The model FOUND gives
-the probability of a chunk that the first searches found, without links. The models DEFINES and MENTIONS give the
-probability that the target of a link is evidence if the chunk at the link's start is evidence. The probabilities of
-several links are combined as if they were independent (noisy or).
+chosen once for the best recall@5 on the dev halves of the question sets (docs/explanation/measuring.md). FOUND gives
+the probability of a chunk from the first searches, without links. DEFINES and MENTIONS give the probability that the
+target of a link is evidence if the chunk at the link's start is evidence. The probabilities of several links are
+combined as if they were independent (noisy or).
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ COVERED = 40
 words of the question that it adds: see COVERAGE."""
 
 IN_CONTEXT = 6.5
-"""Weight of a chunk's cosine in the logarithm of the chunk's odds: see :func:`read_in_context`. The cosine is the one
-to the question in context, which is the question embedded together with a probable chunk."""
+"""Weight of a chunk's cosine in the logarithm of the chunk's odds: see :func:`read_in_context`. The cosine compares
+the chunk with the question in context: the question and a probable chunk, embedded as one text."""
 
 LOWEST, _HIGHEST = 1e-9, 1.0 - 1e-6
 """Range to which probabilities are limited."""
@@ -88,13 +88,13 @@ The start is the chunk at the link's start. Its title is the title of its docume
 
 1. whether the target's document has the name only at its beginning, not in its title;
 2. 1 / sqrt(number of documents about the name);
-3. ln(1 + number of chunks that mention the name and of documents about the name);
+3. ln(1 + number of chunks that mention the name + number of documents about it);
 4. whether the question has the name;
 5. the share of the question's words, by weight, that the target contains and the start does not;
 6. whether the name is in the first sentence of the start;
 7. the number of words in the name that the start's title lacks, divided by 4;
-8. the share of the question's words, by weight, that are in one sentence of the start with the name; words of the name
-   and of the start's title do not count.
+8. the largest share of the question's words, by weight, in a sentence of the start that has the name; words of the
+   name and of the start's title do not count.
 """
 
 MENTIONS = Model(-2.35, (-1.0, 0.56, -0.9, 9.4, -0.85, 1.13, 0.07))
@@ -102,13 +102,13 @@ MENTIONS = Model(-2.35, (-1.0, 0.56, -0.9, 9.4, -0.85, 1.13, 0.07))
 
 The start is the chunk at the link's start. Its title is the title of its document. The features are:
 
-1. ln(1 + number of chunks that mention the name and of documents about the name);
+1. ln(1 + number of chunks that mention the name + number of documents about it);
 2. whether the document of the start is about the name;
 3. whether the question has the name;
 4. the share of the question's words, by weight, that the target contains and the start does not;
 5. the number of words in the name that the start's title lacks, divided by 4;
-6. the share of the question's words, by weight, that are in one sentence of the start with the name; words of the name
-   and of the start's title do not count;
+6. the largest share of the question's words, by weight, in a sentence of the start that has the name; words of the
+   name and of the start's title do not count;
 7. the target's best score for one clause of the question.
 """
 

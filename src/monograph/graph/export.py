@@ -78,7 +78,7 @@ def to_graphml(neighbourhood: Neighbourhood, path: str | Path, mode: int = 0o666
 
     Nodes and edges are those of :func:`to_networkx`. The texts of a list are joined by ``"; "``. Control characters
     that XML does not allow are left out, and lines end in a line feed. The file is written completely or not at all.
-    ``mode`` limits the file's permissions: the bits that it lacks are removed.
+    Permission bits that ``mode`` lacks are removed from the file.
 
     Raises InputError if the file cannot be written, or if two ids differ only in characters that XML does not allow.
     Raises MissingExtra if networkx is not installed.

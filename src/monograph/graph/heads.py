@@ -14,14 +14,13 @@ from monograph.store.file.database import Connection
 from monograph.store.graph import names
 
 _MOST_PAIRS = 4_096
-"""Largest number of key comparisons for one signature; beyond it, all heads of the signature are computed again."""
+"""Largest number of key comparisons for one signature; above it, the heads of all its names are computed again."""
 
 
 def update_heads(connection: Connection) -> None:
-    """Update the heads of the names that are marked as unresolved, and the heads of names related to them.
+    """Update the heads of the names marked as unresolved, and of the names that :func:`related` finds for them.
 
-    The head of a name is the name that stands for its entity: names with the same head are one entity. Afterwards no
-    name is marked as unresolved.
+    Names with the same head are one entity. Afterwards no name is marked as unresolved.
     """
     marked = names.unresolved(connection)
     if marked:
@@ -40,7 +39,7 @@ def update_heads(connection: Connection) -> None:
 def _find_changed_heads(
     connection: Connection, marked: Sequence[names.StaleName], cannot_link: set[tuple[str, str]]
 ) -> Iterator[tuple[int | None, str | None, int]]:
-    """Yield the changed heads of the marked names and of names related to them, as :func:`changed_heads` does."""
+    """Yield the tuples of :func:`changed_heads` for ``marked`` names and the names that a rule may merge with them."""
     keys = {name.key for name in marked if name.living and name.headed}
     compared = [name for name in marked if not is_never_merged(name.key)]
     groups = names.signed(connection, sorted({name.signature for name in compared}))
@@ -67,8 +66,8 @@ def changed_heads(
 
     The head of a name is the name that it was merged into. The reason is the rule that merged the two names, or
     ``abbreviation`` if documents state that the name is short for its head. Head and reason are None for a name that
-    has no head any more. The parameters are those of :func:`monograph.graph.resolve.heads`. But ``group`` must also
-    contain names that no rule can merge, if they have a stored head, or a full name that documents state for them.
+    has no head any more. The parameters are as for :func:`monograph.graph.resolve.heads`. ``group`` must also contain
+    two kinds of names that no rule can merge: names with a stored head, and names whose full name a document states.
     """
     resolved = {}
     if len(group) > 1:

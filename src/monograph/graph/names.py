@@ -20,11 +20,11 @@ _PREFIXES = frozenset(("Mc", "Mac", "De", "Di", "Du", "La", "Le", "Van", "Von"))
 _SUFFIXES = ("ings", "ing", "ors", "ers", "ed", "es", "or", "er", "s", "e")
 _SHORTEST_STEM = 4
 SIGNED = 5
-"""Number of letters that :func:`signature` uses of the last word of a key, from the beginning of this word."""
+"""Number of letters at the beginning of a key's last word that :func:`signature` uses."""
 SHORTEST_HEAD = 8
-"""Fewest letters of a single-word key that may be merged with another key.
+"""Smallest number of letters of a single-word key that a rule may merge with another key.
 
-The rules compare spellings only if one of the two keys has at least nine letters. The other key may have one fewer.
+Of two keys that are merged for their similar spelling, one has at least nine letters, and the other at least eight.
 """
 
 _DIGIT = regex(r"[0-9]")
@@ -67,7 +67,7 @@ def mention_key(name: str, kind: str) -> str:
 
 
 def lookup_keys(name: str) -> list[str]:
-    """Return the keys under which a name that a user asks for may be stored, the likeliest first."""
+    """Return the possible keys of a name in a user's request, the most likely key first."""
     return list(dict.fromkeys((key_of(name), mention_key(name, "person"), mention_key(name, "date"))))
 
 
@@ -107,8 +107,8 @@ def signature(key: str) -> int:
 def is_never_merged(key: str) -> bool:
     """Return whether no rule ever merges a key with another key of its signature.
 
-    Such keys are a single word of fewer than SHORTEST_HEAD letters, and a key with a digit whose last word has fewer
-    than SIGNED characters, such as a day.
+    True for a single word of fewer than SHORTEST_HEAD letters. Also true for a key that contains a digit and has a last
+    word of fewer than SIGNED characters, such as ``1963 06 12``.
     """
     if has_digit(key):
         # It could only be a plural or its singular, whose signatures differ if the last word is shorter.

@@ -1,7 +1,7 @@
 """Rules that merge spellings of one entity: plurals, initials, middle names and typing errors.
 
-A name that is merged gets a head: a fuller or better known name of the same entity. It gets a head only if exactly one
-name can be its head; if several can be, it gets none. A document may also state that two names are one.
+A merged name gets a head: a fuller or better known name of the same entity. A name for which several heads are possible
+gets none. A document may also state that two names are one.
 
 Only names of the same signature (see :func:`monograph.graph.names.signature`) are compared, so a change affects few
 names. The result depends only on the names in use: those that a chunk mentions or a document is about. It does not
@@ -22,16 +22,16 @@ LARGEST_GROUP = 200
 """Largest number of names of one signature whose spellings are compared with each other.
 
 In a larger group, only the rules for plurals, initials and middle names are applied. The cost of comparing spellings
-grows with the square of the number.
+grows with the square of the number of names.
 """
 
 LEAST_SIMILARITY = 0.92
-"""Least similarity of the spellings of two long names, as difflib's ratio, for the names to be merged."""
+"""Smallest ratio (difflib) of the spellings of two names that are merged for their similar spelling."""
 
 LEAST_COSINE = 0.6
-"""Least cosine of the embeddings of two names, for the names to be merged.
+"""Smallest cosine of the embeddings of two names that are merged for their similar spelling.
 
-It is estimated from the signs of the embeddings' values: see ``_cosine``.
+The cosine is estimated from the signs of the embeddings' values: see ``_cosine``.
 """
 
 _LEAST_OF_WORD = 0.8
@@ -86,9 +86,9 @@ class NameHead:
 def heads(group: Sequence[Candidate], cannot_link: Collection[tuple[str, str]], size: int = 0) -> list[NameHead]:
     """Return the heads of the names of one signature. Names without a head are left out.
 
-    ``group`` has the names in use with this signature: all of them, or some of them and all names that :func:`related`
-    returns for these. ``size`` is the number of names with this signature for which
-    :func:`~monograph.graph.names.is_never_merged` is False; it is only needed if ``group`` has fewer of them.
+    ``group`` has all names in use with this signature, or a part of them that contains all names that :func:`related`
+    returns for names of the part. ``size`` is needed only for a part: the number of names with this signature for
+    which :func:`~monograph.graph.names.is_never_merged` is False.
     ``cannot_link`` has the pairs of keys that a user keeps apart, each pair in both orders.
     """
     compared = sorted(
@@ -118,12 +118,12 @@ def heads(group: Sequence[Candidate], cannot_link: Collection[tuple[str, str]], 
 
 
 def _last_word(key: str) -> str:
-    """Return the last word of a key, which a short name and its full name share."""
+    """Return the last word of a key. It is the same in a short name and its full name."""
     return key.rpartition(" ")[2]
 
 
 def _initials(key: str) -> str:
-    """Return the first letters of the words of a key, which all spellings of a name share."""
+    """Return the first letters of a key's words. Only keys with equal first letters are compared in spelling."""
     return "".join([word[0] for word in key.split()])
 
 
@@ -172,7 +172,7 @@ def is_plain(words: Sequence[str]) -> bool:
 
 
 def _shortens(words: Sequence[str], longer: Sequence[str]) -> str:
-    """Return how a name shortens a longer name: by ``initials`` or without a ``middle name``; else an empty text."""
+    """Return the rule by which a name shortens a longer name: ``initials`` or ``middle name``; else an empty text."""
     if list(words) == list(longer) or words[-1] != longer[-1] or not is_plain(longer) or len(longer) > 5:
         return ""
     given, full = words[:-1], longer[:-1]

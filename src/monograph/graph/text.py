@@ -14,14 +14,14 @@ from monograph.graph.names import stem
 from monograph.text_pass import compiled
 
 Words: TypeAlias = npt.NDArray[np.uint32]
-"""Hashes of different stems, uint32 (n,), ascending."""
+"""Distinct hashes of word stems, ascending: uint32, shape (n,)."""
 
 
 @lru_cache(maxsize=262_144)
 def word_hash(word: str) -> int:
     """Return the CRC-32 of the stem of a word; the word must be without case and accents.
 
-    Among a hundred thousand words, about two have the same hash as another word. They are treated as the same word.
+    Words with equal hashes count as one word. This affects about two of a hundred thousand words.
     """
     return zlib.crc32(stem(word).encode())
 

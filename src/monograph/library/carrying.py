@@ -103,7 +103,7 @@ def import_store(file: WholeFile, store: Store, *, vectors: bool, progress: OnPr
 
 
 def _import_assertions(file: WholeFile, batch: Sequence[AssertedNode | AssertedRelation]) -> None:
-    """Add asserted nodes and relations to the file. Skip an assertion if one of its origins is missing."""
+    """Add assertions to the file. Skip an assertion if a chunk or document that supports it is missing."""
     names = list({name for assertion in batch for name in assertion.origins})
     with file.database.read() as connection:
         existing = assertions.origins(connection, names)
@@ -114,7 +114,7 @@ def _import_assertions(file: WholeFile, batch: Sequence[AssertedNode | AssertedR
 
 
 def _store(pipeline: Pipeline, batch: Sequence[ImportedDocument | Problem], forgets: bool) -> Report:
-    """Store imported documents, erase removed text if ``forgets``, and report them and the problems in the batch."""
+    """Store imported documents, and report all problems of the batch. If ``forgets``, replaced text will be erased."""
     records = [item for item in batch if isinstance(item, ImportedDocument)]
     values = {
         vector_key(pipeline.embedder.key, embedded_text(record.document.title, passage.metadata, passage.text)): vector

@@ -136,9 +136,9 @@ class Files(OriginalFiles):
         collection:
             Name of the collection to import; needed if a Chroma store has several collections.
         vectors:
-            Whether to keep the store's vectors if this file can use them. If False or if it cannot, the file's embedder
-            computes the vectors. If a new file without an embedder keeps the store's vectors, it accepts only given
-            vectors from then on.
+            Whether to keep the store's vectors if this file can use them. Otherwise, the file's embedder computes the
+            vectors. If a new file without an embedder keeps the store's vectors, the file accepts only given vectors
+            from then on.
         progress:
             Called after every batch of documents. If it raises, the batches that are stored already stay.
 
@@ -183,7 +183,7 @@ class Files(OriginalFiles):
             settings.save_always_forget(connection, on)
 
     def sources(self) -> list[SyncedSource]:
-        """Return the synced files and folders, each with its counts, the time of its last sync and its failures."""
+        """Return the synced files and folders, each with its number of documents, its last sync and its failures."""
         return roots.followed(self._file.database)
 
     @spends

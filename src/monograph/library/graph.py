@@ -116,7 +116,7 @@ class GraphReader:
             return neighbourhood.neighbourhood(state, entities.find(state, name), hops, limit)
 
     def routes(self, name: str, other: str, hops: int = 4, limit: int = 3) -> list[Route]:
-        """Return the shortest routes from one entity to another, over entities that chunks name together.
+        """Return the shortest routes from one entity to another along the links of the graph.
 
         Routes of one link are searched first, then routes of two links, and so on, until a route is found. So a larger
         ``hops`` never finds fewer routes. The search goes from both ends to the middle, among at most EXPORTED entities
@@ -133,9 +133,9 @@ class GraphReader:
 
         Returns
         -------
-        Routes that all have the same, smallest number of links. They are ordered by the weight of their lightest link,
-        highest first: see :func:`monograph.explore.neighbourhood.neighbourhood` for the weight. The list is empty if no
-        route was found, or if ``name`` and ``other`` mean the same entity.
+        Routes that all have the same, smallest number of links. They are ordered by their lightest link's weight,
+        highest first: see :func:`monograph.explore.neighbourhood.neighbourhood` for links and weights. The list is
+        empty if no route was found, or if ``name`` and ``other`` mean the same entity.
         """
         hops, limit = arguments.whole_number(hops, "hops", 1), arguments.whole_number(limit, "limit", 1)
         hops, limit = min(hops, MOST_HOPS), min(limit, MOST_ROUTES)
@@ -153,8 +153,8 @@ class GraphReader:
     def merges(self, name: str = "") -> list[Merge]:
         """Return names that were merged into one entity, with reasons: see :func:`monograph.explore.merges.merges`.
 
-        If ``name`` is given, only the merges of the entity with that name are returned: see :meth:`neighbourhood`. They
-        then also include merges that apply within a single document only.
+        If ``name`` is given, only the merges of the entity with that name are returned (see :meth:`neighbourhood`),
+        including merges that apply only within one document.
         """
         with self._open_graph() as state:
             heads = list(dict.fromkeys(entity.head for entity in entities.find(state, name))) if name else None
@@ -202,11 +202,11 @@ class GraphReader:
         """Return the whole graph, or the graph around an entity, as a networkx graph (extra ``graph``).
 
         ``name`` and ``hops`` are as for :meth:`neighbourhood`. If ``name`` is empty, the whole graph is returned, which
-        takes about 15 KB of memory and 2 ms a chunk. The graph around an entity has at most EXPORTED other entities.
+        takes about 15 KB of memory and 2 ms per chunk. The graph around an entity has at most EXPORTED other entities.
 
         :func:`monograph.graph.export.to_networkx` describes the nodes and edges. A file and a shelf of the same
         documents give the same nodes and edges in the same order: chunks are in order of their documents' ids. Raises
-        NotFound as :meth:`neighbourhood`, and MissingExtra if networkx is not installed.
+        the errors of :meth:`neighbourhood`, and MissingExtra if networkx is not installed.
         """
         return export.to_networkx(self._read_graph(name, hops))
 
@@ -214,7 +214,7 @@ class GraphReader:
         """Write the graph of :meth:`to_networkx` to ``path`` as a GraphML file, for Gephi, Cytoscape or yEd.
 
         ``name`` and ``hops`` are as for :meth:`to_networkx`. The GraphML file gets the permissions of the .mono file.
-        Raises as :meth:`to_networkx`, and InputError if the GraphML file cannot be written.
+        Raises the errors of :meth:`to_networkx`, and InputError if the GraphML file cannot be written.
         """
         target = arguments.path(path, "the path")
         original = self._file.database.path

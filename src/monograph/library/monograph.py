@@ -163,14 +163,14 @@ class Monograph(Writable):
         )  # fmt: skip
 
     def forget_versions(self, names: Iterable[str] | None = None, *, before: Moment | None = None) -> int:
-        """Delete previous versions of documents, erase their text from the bytes of the file, and return their number.
+        """Delete previous versions of documents, and return the number of deleted versions.
 
         If ``names`` (ids or uris) is given, only versions of these documents are deleted. If ``before`` is given, only
-        versions that ended before that moment are deleted. At least one of the two arguments is needed. Present
-        documents stay, and documents without previous versions are skipped.
+        versions that ended before that moment are deleted. Present documents stay, and documents without previous
+        versions are skipped. The deleted text is erased from the bytes of the file.
 
-        Raises InputError if neither argument is given, or the file keeps no previous versions, and BusyFile as
-        :meth:`remove`.
+        Raises InputError if neither argument is given, or the file keeps no previous versions. Raises BusyFile if the
+        text cannot be erased yet: see :meth:`remove`.
         """
         from monograph.write import writer
 
@@ -216,7 +216,7 @@ class Monograph(Writable):
         return copies.findings(self._file, repair=repair)
 
     def compact(self) -> None:
-        """Delete stored model results that nothing uses, merge the inverted index and free disk space."""
+        """Rewrite the file without removed text, unused model results and free space."""
         from monograph.write.forget import erase
 
         erase(self._file.database, self._file.indexes)

@@ -110,7 +110,7 @@ class OpenFile:
 
     @classmethod
     def open(cls, options: OpenOptions) -> Self:
-        """Open a file, or create it if it is missing. Raises as :meth:`monograph.Monograph.open`."""
+        """Open a file, or create it if it is missing: see :meth:`monograph.Monograph.open`."""
         recall, cache = options.target_recall, options.cache_bytes
         EcoVectorIndex(target_recall=recall, cache_bytes=cache)  # Raises InputError before the file is opened.
         database = Database(options.path, create=options.create, read_only=options.read_only, key=options.key)
@@ -342,8 +342,7 @@ class WholeFile(OpenFile):
     ) -> Pipeline:
         """Return a write pipeline with the given models. None means the file's own model.
 
-        Before you write with the pipeline, its models must be stored as those of the file. The method
-        :meth:`writing_pipeline` does that.
+        Before a write with the pipeline, its models must be stored in the file: :meth:`writing_pipeline` does that.
         """
         from monograph.write.pipeline import Pipeline
 
@@ -392,9 +391,10 @@ class WholeFile(OpenFile):
         return replace(report, summarized=tally.summarized, problems=(*report.problems, *tally.problems))
 
     def forgetting(self, work: Callable[[bool], Report], wanted: bool | None = None, *, strict: bool = False) -> Report:
-        """Run a write that may remove text; then erase the removed text if wanted.
+        """Run a write that may remove text; then erase the removed text if ``wanted``.
 
-        Parameters are as for :func:`monograph.write.forget.write_and_erase`. The cached snapshot is dropped.
+        Parameters are as for :func:`monograph.write.forget.write_and_erase`. The cached ``last_snapshot`` is
+        dropped first.
         """
         from monograph.write import forget
 

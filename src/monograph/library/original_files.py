@@ -60,10 +60,10 @@ class OriginalFiles:
     def open_original(self, name: str) -> BinaryIO:
         """Open the file that a document was read from, to read bytes. The file may have changed in the meantime.
 
-        ``name`` is the document's id or uri. Raises NotFound as :meth:`original`. Raises SourceError if the document
-        was not read from a file, the file is gone, or a link in its path leads out of the synced folder. In a view or
-        snapshot, also raises SourceError if the file has changed since the document was stored. In a view, also raises
-        SourceError if the file has documents outside of the view.
+        ``name`` is the document's id or uri. Raises NotFound if there is no such document, or several documents have
+        that uri. Raises SourceError if the document was not read from a file, the file is gone, or a link leads out of
+        the synced folder. In a view or snapshot, the file must also be unchanged since the document was stored. In a
+        view, the file must also have no documents outside of the view.
         """
         return open_under(*_locate(self._file, name))
 
@@ -111,12 +111,11 @@ class Pages:
         return picture
 
     def boxes(self, name: str, start: int, end: int, page: int = 0) -> Boxes:
-        """Return the boxes on a page of the document's PDF that show the text ``document.text[start:end]``.
+        """Return the rectangles around the text ``document.text[start:end]`` on a page of its PDF, one for each line.
 
-        ``start`` and ``end`` are positions in characters. A span may go over several pages: ``page`` is the number of
-        the page, from 1, and 0 means the first page of the span. The words of the span are searched in the PDF
-        as it is now. If the page does not contain these words, ``found`` in the result is False. ``name`` and errors
-        are as for :meth:`picture`.
+        ``start`` and ``end`` are positions in characters. ``page`` is the number of the page, from 1; 0 means the first
+        page of the text. The words of the text are searched in the PDF as it is now. If the page does not contain
+        these words, ``found`` in the result is False. ``name`` and errors are as for :meth:`picture`.
         """
         from monograph.read.painting import FindTask, letters
         from monograph.values import Boxes

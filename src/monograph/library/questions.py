@@ -67,7 +67,7 @@ class Questions:
             Largest number of hits.
         how:
             Search mode. By name: ``lexical`` (BM25), ``tfidf`` (RAGdb's hybrid score), ``dense`` (cosine), ``hybrid``
-            (BM25 and dense, fused), ``graph`` (hybrid, then hop by hop along entities that chunks name together),
+            (BM25 and dense, fused), ``graph`` (hybrid, then hop by hop to chunks that name the same entities),
             ``tree`` (cosine among chunks and summaries), or ``auto`` (``graph``, or ``hybrid`` if the question has no
             name). With parameters: ``Hybrid(alpha=0.3)``, ``Graph(faithful=True)`` or ``Tree(detail=0.5)``, which can
             also be written as ``"tree:detail=0.5"``. Or a :class:`~monograph.search.query.Strategy` of your own.
@@ -102,12 +102,11 @@ class Questions:
         """Reduce hits to the sentences that a question needs, and return these as spans of the hits' documents.
 
         ``cut`` is the approximate share of the hits' tokens to remove, 0 to 1: see
-        :func:`monograph.answer.reduce.reduce`. If ``windows`` is given, each hit is reduced as in MobileRAG instead: to
-        the window of sentences whose vector, by the file's embedder, is nearest to the question's.
+        :func:`monograph.answer.reduce.reduce`. If ``windows`` is given instead, each hit is reduced to the window of
+        sentences that is nearest to the question: see :func:`monograph.answer.reduce.reduce_to_windows`.
         :data:`monograph.answer.reduce.PAPER` has the window sizes of the MobileRAG paper.
 
-        The reduced hits are ordered by their best sentence or window, best first. Raises InputError if ``cut`` is out
-        of range.
+        The reduced hits are ordered by ``value``, highest first. Raises InputError if ``cut`` is out of range.
         """
         from monograph.answer.reading import Reading, query_terms, titled
         from monograph.answer.reduce import reduce, reduce_to_windows
@@ -222,8 +221,9 @@ class Questions:
 
         The hits of a search are reduced and packed into a context, and the model answers from this context alone. The
         model's citations are checked against the context. If nothing relevant was found, the model is not called.
-        Without a model, the answer consists of the sentence that is most likely the answer, marked as such, and the
-        best passages that fit the budget. If the confidence is below ``threshold``, the answer is an abstention.
+        Without a model, the answer consists of the sentence that most likely answers the question, with ``»``
+        before it, and the best passages that fit the budget. If the confidence is below ``threshold``, the answer is an
+        abstention.
 
         Parameters
         ----------
@@ -279,7 +279,7 @@ def _make_reranking(file: OpenFile, reranker: Reranker | str | None) -> Rerankin
 
 @contextmanager
 def searched(file: OpenFile, query: Query) -> Iterator[tuple[Reader, list[Hit]]]:
-    """Run a search and yield (reader, hits). The reader shows the state that was searched until the context ends."""
+    """Run a search and yield (reader, hits). Until the context ends, the reader shows the state that was searched."""
     chosen, model = query.how, file.models.language_model
     if query.k and getattr(chosen, "needs_graph", False):
         file.require_graph()

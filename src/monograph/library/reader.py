@@ -100,12 +100,12 @@ class Reader(Questions):
         The file must have been created with ``Settings(history=True)``. The snapshot is a copy of the file in memory,
         in which later changes are undone. It has every method that reads and no method that writes. Hits, citations and
         documents have the period in which they were in the file (``valid``). Assertions and the pairs of names that are
-        kept apart are those of the present file. The tree has only the summaries whose chunks are all in the snapshot.
+        kept apart come from the present file. The tree has only the summaries whose chunks are all in the snapshot.
 
         Making a snapshot takes the time and memory of copying the file. It also takes about the time of storing all
         documents that have changed since the moment; stored model results are reused. So reuse a snapshot instead of
-        making one for each call. It is closed with its file. It cannot be read any more once the file has erased
-        removed text (``forget``).
+        making one for each call. A snapshot is closed with its file, and cannot be read any more once the file has
+        erased removed text (``forget``).
 
         The moment is a text as in :mod:`monograph.where`, a datetime or a date. A moment may be a period, such as a day
         or a year: then the snapshot shows the state at the end of the period. If this end is in the future, the
@@ -190,7 +190,7 @@ class Reader(Questions):
             return lookup.listed(connection, like, start, limit)
 
     def chunks(self, name: str) -> list[Chunk]:
-        """Return the chunks of a document in reading order; ``name`` is its id or uri. Raises as :meth:`document`."""
+        """Return the chunks of a document in reading order. ``name`` and errors are as for :meth:`document`."""
         with self._file.database.read() as connection:
             return lookup.chunks_of(connection, name)
 
@@ -380,7 +380,7 @@ class Writable(Reader):
         :class:`monograph.derive.embed.GivenVectors`.
 
         Raises InvalidDocument if a document has no passages, is part of a synced file, or cannot be stored. Then no
-        document of its batch (up to 1,024 documents) is stored. Raises OutsideView as :meth:`add`.
+        document of its batch (up to 1,024 documents) is stored. For OutsideView, see :meth:`add`.
         """
         from monograph.write import passages
 
@@ -436,7 +436,7 @@ class Writable(Reader):
         return self._change(lambda forgets: passages.remove(pipeline.forgetting(forgets), named, narrowed))
 
     def _change(self, work: Callable[[bool], Report], forget: bool | None = None, *, strict: bool = False) -> Report:
-        """Run a write and return its report, in a view without counts of derived values."""
+        """Run a write and return its report. The report of a view has no counts of derived values."""
         report = self._file.whole.forgetting(work, forget, strict=strict)
         if self._file.guard is None:
             return report

@@ -52,7 +52,7 @@ class TreeReader:
             return outline.outline(connection, node, layers)
 
     def summary(self, node: str) -> Summary:
-        """Return a summary. If it quotes sentences of documents, it has the spans from which they were taken.
+        """Return a summary, with the spans of all sentences that the summary quotes from documents.
 
         ``node`` is the id of the summary, or at least the first four hexadecimal digits of the id. Raises NotFound if
         no summary has that id, or several ids begin with these digits, and InputError if the file has no tree.
@@ -62,7 +62,7 @@ class TreeReader:
             return outline.summary(connection, node)
 
     def over(self, document: str) -> list[Summary]:
-        """Return the summaries that stand for chunks of a document, lowest layer first; [] if the file has no tree.
+        """Return the summaries above the chunks of a document, lowest layer first; [] if the file has no tree.
 
         ``document`` is the id or uri of the document. Raises NotFound if there is no such document, or several
         documents have that uri.

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
 PROCESSES = min(4, os.cpu_count() or 1)
-"""Most child processes that read files at the same time.
+"""Maximum number of child processes that read files at the same time.
 
-While the files are stored, at most this number of processes, the writer included, compute vectors and extract entities.
+Storing files uses at most this number of processes too: the writer, and processes that compute vectors and entities.
 """
 
 GRACE_SECONDS = 2.0
@@ -39,7 +39,7 @@ Readers check the time limit themselves, so the signal ends only a reader that h
 
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 _SECRETS = regex(r"MONOGRAPH_(?:KEY|TOKEN|(?:\w+_)?API_KEY)")
-"""Matches the names of environment variables that child processes do not get, because they read untrusted files."""
+"""Matches names of secret environment variables. Child processes read untrusted files, so they get no secrets."""
 _START = "import sys; sys.path[:] = sys.argv[3:]; from monograph.read.child import main; main()"
 
 Result = TypeVar("Result")
@@ -55,7 +55,7 @@ class Task(Protocol[Result_co]):
         ...
 
     def parts(self) -> Iterator[Result_co]:
-        """Yield the parts of the result. Called in the child. Raises SourceError or NotFound."""
+        """Yield the parts of the result, in the child. Raises SourceError or NotFound if the task fails."""
         ...
 
 
@@ -66,8 +66,7 @@ class ChildProcess:
     Therefore the main module needs no ``if __name__ == "__main__"``.
 
     Parent and child are connected by pipes, not sockets. So children also work in programs that forbid sockets to
-    prevent network access. ``asked`` is the connection through which the parent sends tasks. ``answers`` is the
-    connection through which the parent receives results.
+    prevent network access. The parent sends tasks through ``asked``, and receives results through ``answers``.
     """
 
     def __init__(self) -> None:
@@ -110,7 +109,7 @@ class ChildProcess:
 class Call(Generic[Result]):
     """Task in a pool. Iterate over it, once only, to get each part of the result as soon as it is ready.
 
-    The iteration raises the task's SourceError or NotFound. It also raises SourceError if the child process ended.
+    The iteration raises the task's SourceError or NotFound, and SourceError if the child process ends early.
     """
 
     def __init__(self, pool: ChildPool, task: Task[Result]) -> None:
@@ -145,7 +144,7 @@ class ChildPool:
     Parameters
     ----------
     processes:
-        Most processes. Each runs one task at a time.
+        Maximum number of processes. Each runs one task at a time.
     most_waiting:
         Limit of the bytes of received parts that no caller has taken yet. Above this limit, the pool receives further
         parts only for calls that a caller iterates over.
@@ -239,7 +238,7 @@ def _death(code: int, limits: Limits) -> SourceError:
 
 
 def main() -> None:
-    """Run the tasks that the parent sends, until it closes the connection."""
+    """Run the tasks that the parent sends, until the parent closes the connection."""
     tasks, answers = Connection(int(sys.argv[1]), writable=False), Connection(int(sys.argv[2]), readable=False)
     try:
         while _run_task(tasks.recv(), answers):

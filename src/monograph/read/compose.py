@@ -17,7 +17,7 @@ _SEPARATOR = "\n\n"
 
 
 def clean(text: str) -> str:
-    """Return a text with plain newlines, and without surrogates, control characters, soft hyphens and U+200B."""
+    """Return a text with LF newlines, without surrogates, control characters, soft hyphens and zero-width spaces."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\v", "\n").replace("\f", "\n")
     return _UNWANTED.sub("", text)
 
@@ -74,7 +74,7 @@ class Composer:
         self._headings.append(Heading(at, level, title[:TITLE_CHARACTERS]))
 
     def place(self, place: Place) -> None:
-        """Set the place (page, slide, rows, …) of the paragraphs that follow. It is dropped if no paragraph follows."""
+        """Set the place (page, slide, rows, …) of the paragraphs added next. If none is added, the place is dropped."""
         boundary = place.boundary or (self._next_place is not None and self._next_place.boundary)
         self._next_place = Place(0, place.page, place.slide, clean(place.sheet), place.row, place.json, boundary)
 
@@ -88,7 +88,7 @@ class Composer:
         """Return the collected paragraphs as one document, or None if there are no paragraphs.
 
         ``part`` is part of the document's id, and distinguishes several documents of one file. If ``title`` is empty,
-        the first heading becomes the title. Without headings, it is the file's name without its suffix.
+        the title is :meth:`first_heading`, or, without headings, the file's name without its suffix.
         """
         if not self._parts:
             return None

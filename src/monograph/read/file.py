@@ -36,7 +36,7 @@ PART_CHARACTERS = 250_000
 PART_BYTES = 16_000_000
 """A :class:`Part` also ends once its pictures have this many bytes together.
 
-It ends after a document, so it has all pictures of its documents.
+All pictures of a document are in the same part as the document.
 """
 
 _READERS: dict[Format, tuple[str, str]] = {
@@ -96,8 +96,8 @@ def sha256_of(path: Path) -> bytes | None:
 def read_file(path: Path, root: Root, limits: Limits = DEFAULT_LIMITS, *, describing: bool = False) -> Iterator[Part]:
     """Yield the documents of a file, in parts of about PART_CHARACTERS.
 
-    ``path`` is absolute. The paths in documents are relative to ``root``, to which the file belongs. If ``describing``
-    is True, the parts contain the pictures, so that a model can describe them. Otherwise the words in pictures are
+    ``path`` is absolute, and in ``root``. The documents' metadata contain the path relative to ``root``. If
+    ``describing`` is True, the parts contain the pictures for a model to describe. Otherwise the words in pictures are
     recognised.
 
     Raises
@@ -272,9 +272,9 @@ def _opener(path: str, flags: int) -> int:
 
 
 def path_outside(path: str, home: str) -> str | None:
-    """Return the real path of ``path`` if that is outside the folder ``home``, else None.
+    """Return ``path`` with all links resolved if the result is outside the folder ``home``, else None.
 
-    ``home`` must be a real path, without links. All paths are those of the operating system, not texts of
+    ``home`` must contain no links. All paths are those of the operating system, not texts of
     :func:`monograph.read.paths.path_to_text`.
     """
     return _path_if_outside(os.path.realpath(path), home)
@@ -285,7 +285,7 @@ def _path_if_outside(real: str, home: str) -> str | None:
 
 
 def _is_inside(path: Path, root: Root, descriptor: int) -> bool:
-    """Return True if an open file is in its root; False if the file was replaced or deleted after it was opened."""
+    """Return False if an open file was replaced or deleted. Raises SourceUnreadable if a link leads out of ``root``."""
     folder = text_to_path(root.place)
     if root.follow_links or path == folder:
         return True

@@ -25,21 +25,21 @@ Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 
 _LEAST_SCORE = 0.5
 _SAME_LINE = 0.5
-"""Highest vertical distance between the middles of boxes in one line, as a share of the smaller box's height."""
+"""Highest vertical distance between the centres of two word boxes in one line, as a share of the smaller height."""
 
 _MOST_FRAMES = 200
 
 _ICON_SIDE, _ICON_PIXELS = 32, 20_000
-"""Smallest shorter side and area, in pixels, of a picture in a document that is no icon, bullet or rule."""
+"""Minimum shorter side and minimum area, in pixels, of a picture in a document. Smaller pictures are icons."""
 
 _DETECTION_SIDE = 736
-"""Number of pixels to which RapidOCR enlarges the shorter side of a smaller image."""
+"""RapidOCR enlarges an image until its shorter side has at least this many pixels."""
 
 _VERTICAL_RATIO = 1.5
 """A line of text counts as vertical if its height divided by its width is at least this ratio."""
 
 _CLASSIFIED_LINES, _BEGINNING_HEIGHTS = 9, 4
-"""Number of lines classified as upright or upside down, and the length used of each, in heights of the line."""
+"""Maximum number of lines tested for being upside down; length of the tested beginning of a line, in line heights."""
 
 
 def read_image(opened: SourceFile) -> Items:
@@ -147,11 +147,11 @@ class PictureTask:
 
 
 def recognise(image: Pixels) -> str:
-    """Return the words of an image, one line of text per line, from top to bottom.
+    """Return the words of an image as lines of text, from top to bottom.
 
     ``image`` is uint8 of shape (height, width, 3), in the order blue, green, red. If the lines are vertical or upside
-    down, the whole image is rotated and recognised again. RapidOCR could rotate each line by itself, but then makes
-    more errors, and the order of the lines is wrong.
+    down, the whole image is rotated and recognised again. RapidOCR could rotate single lines instead, but then
+    makes more errors, and puts the lines in a wrong order.
 
     Raises
     ------
@@ -183,7 +183,7 @@ def _recognise_boxes(image: Pixels) -> list[tuple[Any, str]]:
 
 
 def _count_turns(image: Pixels, boxes: Sequence[Any]) -> int:
-    """Return how many counter-clockwise quarter turns make the text upright, 0 to 3. Each box is corners (4, 2)."""
+    """Return how many counter-clockwise quarter turns (0-3) make text upright. A box is an array (4, 2) of corners."""
     corners = [(*np.floor(box.min(axis=0)).astype(int), *np.ceil(box.max(axis=0)).astype(int)) for box in boxes]
     lines = [(right - left, bottom - top, left, top) for left, top, right, bottom in corners]
     lines.sort(key=lambda line: max(line[:2]), reverse=True)

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 MOST_SIDE = 2_048
-"""Most pixels of the longer side of a picture. A larger picture is scaled down."""
+"""Longer side, in pixels, above which a picture is scaled down."""
 
 MOST_BYTES = 4_000_000
-"""Most bytes of a picture file that is kept unchanged. A larger file is encoded again."""
+"""Size in bytes above which the file of a picture is encoded again."""
 
 MOST_BYTES_PNG = 1_000_000
-"""Most bytes of a picture that is encoded again as PNG. If the PNG is larger, the picture is encoded as JPEG."""
+"""If an encoded PNG has more bytes than this, the picture is encoded as JPEG instead."""
 
 MOST_BYTES_A_FILE = 128_000_000
-"""Most bytes of all pictures of one file together."""
+"""Maximum number of bytes of all pictures of one document together."""
 
 _MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg"}
 _ORIENTATION = 0x0112
@@ -70,8 +70,8 @@ class KeptPictures:
         """Keep a picture, and return the mark to put in the text at the position of the picture.
 
         ``data`` has the bytes of the picture's own file; empty if there is no such file. ``numbered`` is False for a
-        picture of a whole page: it gets the number 0. Raises SourceTooLarge if the pictures kept so far have more than
-        MOST_BYTES_A_FILE bytes together. Raises OSError, SyntaxError or ValueError if the picture is broken.
+        picture of a whole page, which gets the number 0. Raises SourceTooLarge if all pictures, with this one, have
+        more than MOST_BYTES_A_FILE bytes together. Raises OSError, SyntaxError or ValueError if the picture is broken.
         """
         encoded, media_type, pixels = _encode(image, data)
         self._total_bytes += len(encoded)
@@ -91,7 +91,7 @@ class KeptPictures:
 
 
 def _encode(image: Image, data: bytes) -> tuple[bytes, str, int]:
-    """Return (bytes, media type, number of pixels) of an upright PNG or JPEG; ``data`` itself if it fits."""
+    """Return (bytes, media type, number of pixels) of a picture as upright PNG or JPEG, encoded again if necessary."""
     from PIL import ImageOps
 
     fits = max(image.size) <= MOST_SIDE and 0 < len(data) <= MOST_BYTES

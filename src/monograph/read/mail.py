@@ -19,7 +19,7 @@ from monograph.read.web import add_page, parse
 from monograph.values import Problem
 
 _DEEPEST = 2
-"""Nesting depth from which attachments are not read. A file on disk has depth 0, a message in it depth 1."""
+"""Nesting depth of messages whose attachments are not read. A file on disk has depth 0, its attachments depth 1."""
 
 Attachments: TypeAlias = Iterator[tuple[str, Callable[[], bytes | None]]]
 """Attachments of a message: (name, function that returns the bytes).

@@ -15,7 +15,7 @@ from monograph.read.source import SourceFile
 
 _MOST_ENTRIES_OF_A_DOCUMENT = 100_000
 _RATIO_FROM_BYTES = 1_000_000
-"""Number of unpacked bytes of a part of an archive above which the limit of the compression ratio applies."""
+"""Unpacked size in bytes up to which a part of an archive may have any compression ratio."""
 
 _MIME: dict[bytes, Format] = {
     b"application/epub+zip": "epub",
@@ -73,15 +73,15 @@ def format_inside(opened: SourceFile, container: Format) -> Format:
 
 
 def unpacked(opened: SourceFile) -> zipfile.ZipFile:
-    """Return a ZIP archive whose directory has been checked against the limits.
+    """Open a ZIP archive, and check the sizes stated in it against the limits.
 
     Raises
     ------
     SourceDamaged
         If the archive is broken.
     SourceTooLarge
-        If its parts would unpack to more bytes than the limits allow. The sizes that the archive states are used;
-        reading a part never returns more bytes than its stated size.
+        If the archive has too many parts, or would unpack to more bytes than the limits allow. Reading a part never
+        returns more bytes than its stated size.
     """
     try:
         archive = zipfile.ZipFile(io.BytesIO(opened.data))

@@ -27,7 +27,7 @@ SECONDS = 20.0
 _PNG_LEVEL = 4
 
 _DEVICE = 1_000_000
-"""Width and height in pixels passed to PDFium for a page. A position divided by it is a share (0 to 1)."""
+"""Width and height in pixels passed to PDFium for a page. Positions divided by _DEVICE are between 0 and 1."""
 
 
 PAINT_LIMITS = Limits(max_seconds=SECONDS)
@@ -90,7 +90,7 @@ class FindTask(_PageTask):
     before: int
 
     def parts(self) -> Iterator[Boxes]:
-        """Yield one :class:`~monograph.values.Boxes` with all rectangles. It has none if the words do not occur."""
+        """Yield one :class:`~monograph.values.Boxes` with all rectangles; with none if the words do not occur."""
         with self.opened_page() as page, closing(page.get_textpage()) as text:
             stretch = _find_stretch(text, letters(self.words), self.before)
             count = 0 if stretch is None else text.count_rects(*stretch)
@@ -122,7 +122,7 @@ def _open_pdf(path: Path, root: Root, limits: Limits) -> pypdfium2.PdfDocument:
 
 
 def _find_stretch(text: pypdfium2.PdfTextPage, words: str, before: int) -> tuple[int, int] | None:
-    """Return (index, number of characters) of the occurrence of words nearest to ``before``; None if there is none."""
+    """Find ``words`` nearest to ``before`` on a page. Return (index of the first character, length), or None."""
     from pypdfium2 import raw
 
     flat, indices = [], []

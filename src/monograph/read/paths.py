@@ -9,7 +9,7 @@ _PRIVATE = 0xEF00
 
 
 def path_to_text(path: Path | str) -> str:
-    """Return a path as text that can be stored, even if it is not UTF-8. The inverse is :func:`text_to_path`."""
+    """Return a path as storable text, even if the path is not UTF-8. The inverse is :func:`text_to_path`."""
     name = str(path)
     if name.isascii():
         return name

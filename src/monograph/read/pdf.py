@@ -26,7 +26,7 @@ _FULL_PAGE_SHARE = 0.9
 """A picture counts as filling its page if it covers at least this share of the page's area."""
 
 _HYPHEN = regex("(?<=\\w)\ufffe\\s*|(?<=[^\\W\\d_])\u00ad\\s*\n\\s*")
-"""Matches the hyphen of a word divided at the end of a line: U+FFFE, which PDFium puts there, or a soft hyphen."""
+"""Matches the hyphen of a word divided at the end of a line: a soft hyphen, or U+FFFE from PDFium."""
 
 _CREATED = regex(r"D:(\d{4})([01]\d)([0-3]\d)")
 _DEFAULT_NAME = regex(r"^(?:untitled.*|unspecified|\(anonymous\)|microsoft word - .*|.*\.\w{2,4}|\W*)$", re.I)
@@ -99,7 +99,7 @@ def _read_page(
     pictures: Pictures,
     recognition_error: SourceError | None,
 ) -> tuple[str, list[str]]:
-    """Return (text, marks of the pictures) of a page. A page without text is drawn as one picture."""
+    """Return (text, picture marks) of a page. If a page has only pictures, draw it, or raise ``recognition_error``."""
     import pypdfium2
 
     from monograph.read.image import recognise

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 MOST = 200
-"""Most pictures of one document that are recognised or kept."""
+"""Maximum number of pictures of one document that are recognised or kept."""
 
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _LINK = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
@@ -74,7 +74,7 @@ class Pictures:
         MOST_BYTES_A_FILE bytes of all pictures.
 
         If ``numbered`` is False, the picture is a whole page. A whole page is always kept, and does not count towards
-        MOST. Raises SourceTooLarge if, with this page, all pictures have more than MOST_BYTES_A_FILE bytes together.
+        MOST. Raises SourceTooLarge if the bytes of all pictures exceed MOST_BYTES_A_FILE.
         """
         if not numbered:
             return self._kept.mark(image, numbered=False)
@@ -123,7 +123,7 @@ class Pictures:
 
 
 def of_element(element: Any, part: Any) -> Iterator[bytes]:
-    """Yield the bytes of the pictures in an element of a Word or PowerPoint part. Linked pictures are not fetched."""
+    """Yield the bytes of the pictures in an XML element of ``part``, a part of an Office file. Skip linked pictures."""
     for reference in element.iter(_DRAWING + "blip", "{urn:schemas-microsoft-com:vml}imagedata"):
         relation = part.rels.get(reference.get(_LINK + "embed") or reference.get(_LINK + "id") or "")
         if relation is not None and not relation.is_external:

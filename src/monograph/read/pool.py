@@ -9,7 +9,7 @@ from monograph.read.child import ChildPool
 from monograph.read.file import Part, ReadTask, is_harmless, parts_or_error
 
 AHEAD = 64
-"""Most files started at the same time: the file whose parts are being returned, and the next AHEAD - 1 files."""
+"""Maximum number of files started at the same time: the file whose parts are being returned, and the next files."""
 
 MOST_WAITING = 8_000_000
 """Limit of the bytes of parts that wait to be returned. Above this limit, the pool receives only parts of the file that

@@ -15,12 +15,12 @@ from monograph.values import Place
 
 _MOST_VALUES = 5_000_000
 _MOST_YAML_VALUES = 200_000
-"""Most values of a YAML file after alias expansion: a few bytes can expand to more than memory holds."""
+"""Maximum number of values of a YAML file. A few bytes of aliases can expand to more than memory holds."""
 
 _DEEPEST = 100
 _NAME = regex(r"[^\W\d]\w*")
 _MOST_INLINE_VALUES = 12
-"""Most values of a small flat object: it has no objects in it, and is written in the paragraph of its parent."""
+"""An object of at most this many values, none of them nested, is written in its parent's paragraph."""
 
 
 def read_json(opened: SourceFile) -> Items:
@@ -36,7 +36,7 @@ def read_json(opened: SourceFile) -> Items:
 
 
 def read_yaml(opened: SourceFile) -> Items:
-    """Yield a YAML file as one document, even if it contains several. No tag in it creates a Python object."""
+    """Yield a YAML file as one document, even if the file has several YAML documents. Tags create no Python objects."""
     with needs("a YAML file", "documents"):
         import yaml
     text = yield from decoded(opened)
@@ -63,7 +63,7 @@ def _document(opened: SourceFile, value: Any, form: str) -> Items:
 
 
 def _records(value: Any, opened: SourceFile, max_values: int) -> Iterator[tuple[str, list[str]]]:
-    """Yield (JSON path, lines) of each object or list with plain values, an object before the objects in it."""
+    """Yield (JSON path, lines) of each object or list with plain values, parents first. ``max_values`` is the limit."""
     stack: list[tuple[str, str, Any, int]] = [("$", "", value, 0)]
     count = 0
     while stack:
@@ -92,7 +92,7 @@ def _format_line(name: str, value: Any) -> str:
 
 
 def _flatten(value: dict[Any, Any] | list[Any], path: str) -> list[tuple[str, Any, str]]:
-    """Return (name, value, JSON path) of each item. A small flat object gives items such as ``address.city``."""
+    """Return (name, value, JSON path) of each item. Items of a small inner object get names like ``address.city``."""
     if isinstance(value, list):
         return [("", item, f"{path}[{index}]") for index, item in enumerate(value)]
     items = []

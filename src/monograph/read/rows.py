@@ -77,9 +77,9 @@ def add_table(composer: Composer, table: Iterable[Sequence[str]]) -> None:
 
 
 def add_sheet(composer: Composer, rows: Iterable[Row], header: Row | None, sheet: str) -> None:
-    """Add one paragraph for each of ``rows``, without the header. The paragraph's place is the sheet and the row.
+    """Add one paragraph for each row. The paragraph's place is the sheet and the row.
 
-    The caller leaves the header out of ``rows``. ``header`` is only used for the names of the columns.
+    ``rows`` must not contain the header. ``header`` is only used for the names of the columns.
     """
     for row in rows:
         composer.place(Place(0, sheet=sheet, row=row.number))

@@ -73,7 +73,7 @@ class _Sheet:
 
 
 def _documents(opened: SourceFile, form: str, sheets: Sequence[_Sheet], title: str) -> Items:
-    """Yield the documents of a workbook, of up to ROWS_A_DOCUMENT rows each. Small sheets share a document."""
+    """Yield a workbook as documents of at most ROWS_A_DOCUMENT rows each. Small sheets share a document."""
     composer, pictures = Composer(), Pictures(opened)
     count = part = 0
     for sheet in sheets:

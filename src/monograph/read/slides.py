@@ -18,7 +18,7 @@ _DEEPEST_GROUP = 20
 def read_pptx(opened: SourceFile) -> Items:
     """Yield a presentation as one document, with a :class:`monograph.values.Place` for each slide.
 
-    The title of a slide becomes a heading. The notes of a slide come after its other texts.
+    The title of a slide becomes a heading. The notes of a slide come last.
     """
     with needs("a PowerPoint file", "documents"):
         import pptx
@@ -53,7 +53,7 @@ def read_pptx(opened: SourceFile) -> Items:
 
 
 def _sorted_shapes(shapes: Any, depth: int = 0) -> Iterator[Any]:
-    """Yield shapes from top to bottom; in place of a group, yield the shapes in the group."""
+    """Yield shapes from top to bottom, groups as their shapes. ``depth`` is the number of groups around ``shapes``."""
     for shape in sorted(shapes, key=lambda item: (item.top or 0, item.left or 0)):
         if hasattr(shape, "shapes") and depth < _DEEPEST_GROUP:
             yield from _sorted_shapes(shape.shapes, depth + 1)

@@ -24,7 +24,7 @@ A picture is yielded before the document that contains the picture's mark, a tex
 """
 
 INSIDE = "!/"
-"""Separator in a uri or path between an archive or message and a file in it."""
+"""Separator in uris and paths, before the name of a file in an archive or message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Address:
 class Clock:
     """Time limit for reading a file.
 
-    The clock is stopped while the caller stores what was read so far: a :class:`monograph.read.file.Part` of the file.
+    The clock is stopped while the caller stores a part of the file: see :class:`monograph.read.file.Part`.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -126,7 +126,7 @@ Reader: TypeAlias = Callable[[SourceFile], Items]
 def needs(what: str, extra: str) -> Iterator[None]:
     """Raise ReaderMissing if an import in the body of the ``with`` statement fails.
 
-    ``what`` names the format of the file in the message. ``extra`` is the extra of the package to install.
+    ``what`` names the format of the file in the message. ``extra`` is the extra of Monograph that must be installed.
     """
     try:
         yield

@@ -15,7 +15,7 @@ from monograph.read.text import encoding_of
 from monograph.values import Problem
 
 ROWS_A_DOCUMENT = 10_000
-"""Most rows per document. A longer table becomes several documents, so that it is never in memory as a whole."""
+"""Limit of rows per document. A longer table becomes several documents, so that it is never in memory as a whole."""
 
 _DELIMITERS = ",;\t|"
 _LONGEST_CELL = 1_000_000
@@ -61,8 +61,8 @@ def _lines(data: bytes) -> Iterator[str]:
 def delimiter_of(sample: Sequence[str]) -> str:
     """Return the delimiter of a table, judged by ``sample``, some of its lines.
 
-    A delimiter is best if it divides the largest share of the lines into the same number of cells, at least two. If
-    two have equal shares, the one with more cells is returned. If none gives two cells, a comma is returned.
+    The best delimiter divides the largest share of the lines into the same number of cells, at least two. Between
+    equal shares, the delimiter that gives more cells is returned. If none divides a line, a comma is returned.
     """
     best, best_score = ",", (0.0, 0)
     for delimiter in _DELIMITERS:

@@ -19,10 +19,10 @@ SAMPLE_BYTES = 100_000
 """Number of bytes at the beginning of a text that are used to detect an unknown encoding."""
 
 TITLE_CHARACTERS = 200
-"""Most characters of a heading. A longer heading is cut, because headings are embedded with every chunk below them."""
+"""Longest heading, in characters. A longer one is cut, because headings are embedded with every chunk below them."""
 
 PARSED_CHARACTERS = 2_000_000
-"""Most characters of a Markdown text that is parsed. A longer text is only scanned line by line for headings."""
+"""Longest Markdown text that is parsed, in characters. A longer text is only scanned line by line for headings."""
 
 _BLOCK = 1 << 20
 

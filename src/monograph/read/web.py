@@ -143,7 +143,7 @@ def _main_element(body: LexborNode, text_length: int) -> LexborNode:
 
 
 def _is_menu(node: LexborNode) -> bool:
-    """Return whether an element is a menu: at least three links with most of its text, and no h1, h2 or h3."""
+    """Return whether an element is a menu: its text is mostly links (at least three), without h1, h2 or h3."""
     links = node.css("a")
     if len(links) < 3 or node.css_matches("h1, h2, h3"):
         return False

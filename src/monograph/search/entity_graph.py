@@ -1,8 +1,8 @@
 """The part of the entity graph around the entities of a question, loaded into memory.
 
-Entities and chunks are identified by row. Limits, such as ENTITIES and CHUNKS, keep the part small. If a limit leaves a
-choice between equals, entities are chosen in order of key, and chunks in order of id. So two files of the same
-documents give the same part, although they have different row numbers.
+Entities and chunks are identified by row. Limits, such as ENTITIES and CHUNKS, keep the part small. Equally
+frequent entities are chosen in order of key, and chunks in order of id. So two files of the same documents give the
+same part, although they have different row numbers.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from monograph.store.documents.filters import CompiledFilter
 from monograph.values import ENTITY_KINDS
 
 MOST_TOGETHER = 64
-"""Most entities in one sentence that are linked to each other. A sentence with more entities is taken for a list, and
-its entities are not linked."""
+"""Limit of entities in one sentence that are linked to each other. A sentence with more entities is taken for a list,
+and its entities are not linked."""
 
 HUB = 2_000
 """The chunks that contain a name are looked up only if the name has at most this many uses.
@@ -30,18 +30,18 @@ contain the name are read: see :func:`around`.
 """
 
 ENTITIES = 400
-"""Most entities that are loaded, starting entities included. If there are more starting entities than this, all of them
-are loaded nevertheless."""
+"""Limit of the number of entities that are loaded, starting entities included. Starting entities are loaded even beyond
+this limit."""
 
 NEIGHBOURS = 12
-"""Most neighbours that one entity adds: the entities that most chunks name together with it."""
+"""Limit of the number of neighbours that one entity adds: the neighbours linked to the entity in the most chunks."""
 
 CHUNKS = 8
-"""Most chunks that are read for one entity: first its favoured chunks (see :func:`around`), then others in order of
-id."""
+"""Limit of the number of chunks that are read for one entity: first its favoured chunks (see :func:`around`), then
+others in order of id."""
 
 _NAMED = Struct("<iBBB")
-"""Layout of a record of ``graphs.NAMED``: row of a name, first and second sentence with it, kind of the entity."""
+"""Layout of a :data:`monograph.store.graph.graphs.NAMED` record: name, first and second sentence, kind."""
 
 Edge: TypeAlias = tuple[int, int]
 """The two entities that an edge connects, given as numbers of :class:`EntityNeighbourhood`, the lower number first."""
@@ -101,7 +101,7 @@ class EntityNeighbourhood:
 def around(
     snapshot: Reader, starts: Iterable[int], hops: int, favoured: Sequence[int], allowed: CompiledFilter
 ) -> EntityNeighbourhood:
-    """Return the entities at most ``hops`` links away from the starting entities, by links in allowed chunks.
+    """Return the entities that at most ``hops`` links in allowed chunks connect to the starting entities.
 
     ``starts`` are the rows of the starting entities. Starting entities that no allowed chunk names are left out.
     ``favoured`` are the rows of allowed chunks, the most important first. They are read before all other chunks.
@@ -214,7 +214,7 @@ class _AroundReader:
         return self.chunks[chunk].entities if chunk in self.chunks else ()
 
     def expand(self, entities: Sequence[int]) -> list[tuple[int, int]]:
-        """Return (entity, neighbour) pairs, most frequent first, at most NEIGHBOURS for each entity."""
+        """Return (entity, neighbour) pairs, at most NEIGHBOURS per entity, the pair linked in the most chunks first."""
         chunks_by_entity = self._choose_chunks(entities)
         self.read(chunk for chunks in chunks_by_entity.values() for chunk in chunks)
         keys = self.keys
@@ -248,7 +248,7 @@ class _AroundReader:
         return chosen
 
     def kinds(self, entities: Iterable[int]) -> tuple[dict[int, str], dict[int, tuple[int, int]]]:
-        """Return ({entity: most frequent kind}, {entity: (row of a name, row of the first chunk with it)})."""
+        """Return ({entity: most frequent kind}, {entity: (row of a name, row of a chunk with the name)})."""
         counts: dict[int, dict[int, int]] = {entity: {} for entity in entities}
         written: dict[int, tuple[int, int]] = {}
         for chunk, chunk_names in self.chunks.items():

@@ -1,4 +1,4 @@
-"""Fusion of rankings: the weights of lexical and dense scores, z-scores, relevance, and the hits made of them.
+"""Fusion of rankings: the weights of lexical and dense scores, z-scores, relevance, and hits.
 
 A ranking has chunks by row number, best first. Equal scores are ordered by chunk id: a row number depends on the order
 of insertion, an id only on the content, so the same chunks are ranked alike in every file.
@@ -14,8 +14,8 @@ compares the hits of one question, and the best hit has 1:
 - ``lexical`` and ``tfidf``: score / best score.
 - ``hybrid``: (score - floor) / (best score - floor). The floor is the score of a chunk that neither words nor vectors
   find.
-- ``graph``: probability of being evidence / the best hit's probability. If a chunk contains codes or quoted phrases of
-  the question word for word, the share of them that it contains is used instead of a lower probability.
+- ``graph``: probability of being evidence / the best hit's probability. If a chunk contains a share of the question's
+  codes or of its quoted phrases word for word, this share replaces a lower probability.
 
 In a graph search, the probabilities themselves cannot serve as relevance. They were fitted on files of thousands of
 chunks. In a small file even a chunk that answers the question exactly seldom reaches 0.5.

@@ -2,11 +2,11 @@
 
 The walk goes from chunk to chunk over the names that they share: see :mod:`monograph.search.walk`.
 
-After the walk, a search may use pseudo-relevance feedback. The most probable passage often states what the question
-leaves open. For example, a passage about a film names its director. If the question and this passage are embedded
-together, as one text, the vector is near to the passage about the director. This is done only if the embedder is a
-model that reads words in context. An embedder that averages word vectors would only average the words of both texts,
-and the graph finds such passages better.
+After the walk, a search may use pseudo-relevance feedback. The most probable passage often names an entity that
+the question does not name. For example, a passage about a film names its director. If the question and this passage are
+embedded together, as one text, the vector is near to the passage about the director. Feedback is used only if the
+embedder is a model that reads words in context. If an embedder only averages the word vectors of both texts, the graph
+finds the passage about the director better.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ EXCERPT = 250
 """Number of characters, from the beginning of a chunk, that are embedded together with the question."""
 
 LONGEST = 4
-"""Most links of a path that are shown. Of a longer path, only the last links before the hit are shown."""
+"""Limit of the links of a path. Of a longer path, only the last links before the hit are shown."""
 
 SHOWN = 40
 """Number of characters that a path shows of a chunk whose document has no title."""
@@ -82,7 +82,7 @@ def search(reader: Reader, query: Query, question: Question) -> list[Hit]:
 def feedback(
     reader: Reader, question: str, chances: Mapping[int, float], embed: Callable[[Sequence[str]], Float32]
 ) -> Ranking:
-    """Rank the most probable chunks by their cosine to the question, embedded together with the best chunks.
+    """Rank the most probable chunks by pseudo-relevance feedback.
 
     The question is embedded together with the beginning of each of the READ most probable chunks, which gives READ
     vectors. The score of a chunk is the highest of its cosines to these vectors. At most
@@ -108,7 +108,7 @@ def _rank_hits(
     matches: Sequence[Ranking],
     first: rerank.RerankedHead,
 ) -> list[Hit]:
-    """Return the k best hits among the chunks of a walk and the chunks that match word for word."""
+    """Return the k best hits among a walk's chunks and word-for-word matches. ``first`` are the reranked chunks."""
     matched = {row for ranked in matches for row in ranked.rows}
     values = fusion.add_lifts(dict(ordered), matches)
     ranks = {row: rank for rank, (row, _) in enumerate(ordered)}
@@ -176,7 +176,7 @@ class _Way:
 
 
 def _find_way(walk_state: Walk, row: int) -> _Way | None:
-    """Return the most probable path to a chunk; None if its own words or vector make it at least as probable."""
+    """Return the best path to a chunk; None if the chunk is not in ``asked`` and is as probable without links."""
     links: list[tuple[int, int]] = []
     current, chance = row, walk_state.scores.own(row)
     passed = {row}

@@ -56,7 +56,7 @@ class ScoredPath:
 
 
 MOST_ASKED = 32
-"""Most names of a question that are looked up, the longest first."""
+"""Limit of a question's names that are looked up, the longest first."""
 
 RADIUS = 2
 """Number of steps around an edge within which Eq. 2 counts starting and answer nodes."""
@@ -72,8 +72,8 @@ ALIKE = 4
 nearest. The entity of such a name is a starting node if the cosine is at least LEAST_COSINE."""
 
 LEAST_COSINE = 0.8
-"""Least cosine between the embeddings of a stored name and of a name in the question. Below this cosine, the entity of
-the stored name is no starting node."""
+"""Least cosine between the embeddings of a stored name and of a name in the question, for the entity of the stored name
+to be a starting node."""
 
 
 def search(reader: Reader, query: Query) -> list[Hit]:
@@ -118,7 +118,7 @@ def search(reader: Reader, query: Query) -> list[Hit]:
 
 
 def _find_starting_nodes(snapshot: Reader, embedder: Embedder, question: Question) -> dict[int, float]:
-    """Return {row: similarity} of the starting entities: 1 if the question names it, else its highest cosine."""
+    """Return {starting entity: similarity to the question's names}: 1 if named, else the highest cosine."""
     asked_names = [named.name for named in question.names[:MOST_ASKED]]
     similarities = {name.head: 1.0 for name in asked_names}
     texts = list(dict.fromkeys([*(name.key for name in asked_names), *map(key_of, question.unknown)]))[:MOST_ASKED]
@@ -137,7 +137,7 @@ def _find_starting_nodes(snapshot: Reader, embedder: Embedder, question: Questio
 
 
 def _find_shortest_paths(paths: Iterable[ScoredPath], part: EntityNeighbourhood) -> dict[int, ScoredPath]:
-    """Return the shortest path, of equal ones the best, to each chunk that a path reaches, by chunk row."""
+    """Return {row of a chunk: shortest path to the chunk}; of equally short paths, the path with the best score."""
     naming: dict[int, list[int]] = {}
     for chunk, entities in part.named.items():
         for entity in entities:

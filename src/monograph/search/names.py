@@ -51,7 +51,7 @@ about are a JSON list of their rows.
 """
 
 Signs: TypeAlias = dict[int, tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]]
-"""Signs of the values of names' embeddings, one bit for each value: {bytes for one name: (rows of the names, signs)}.
+"""Signs of the values of names' embeddings, one bit per value: {number of bytes per name: (rows of the names, signs)}.
 
 The rows are int64 (n,), the signs uint8 (n, bytes). Both are in the order of the names' keys.
 """
@@ -59,13 +59,13 @@ The rows are int64 (n,), the signs uint8 (n, bytes). Both are in the order of th
 _SIGNS_OF_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float32) * 2 - 1
 
 LONGEST_TITLE = 8
-"""Most words of a phrase in a text that may be the title of a document."""
+"""Longest phrase, in words, that may be the title of a document."""
 
 MOST_SMALL = 3
-"""Most words without a capital that may follow each other in a title."""
+"""Longest run of words without a capital in a title."""
 
 LONGEST_UNSPACED = 12
-"""Most characters of a phrase in Chinese text that may be a name."""
+"""Longest phrase of Chinese text, in characters, that may be a name."""
 
 _RUN = regex("[\u3400-\u4dbf\u4e00-\u9fff][\u3400-\u4dbf\u4e00-\u9fff0-9·•・]+")
 _DOTS = regex("[·•・]")
@@ -98,11 +98,11 @@ class StartText:
 class ChunkLinks:
     """Links of an entity to chunks. Chunks are given as rows.
 
-    ``documents`` are the first chunks of documents about the entity.
+    ``documents`` are chunks at the beginnings of documents about the entity.
     ``by_beginning`` has, for each chunk in ``documents``, True if the text of its document begins with the entity's
     name, and False if the title of its document has the name.
     ``rarity`` has, for each chunk in ``documents``, 1 / sqrt(number of documents about the same name). Documents that
-    have the name in the title and documents that begin with it are counted separately.
+    have the name in the title and documents that begin with the name are counted separately.
     ``others`` are the other chunks that contain a name of the entity. Names with more than MOST_MENTIONS uses do not
     count.
 
@@ -167,7 +167,7 @@ class LinkRequest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Names:
-    """Names in one state of a file, or in the catalogue of a shelf. A name is identified by its row in either.
+    """Names in one state of a file, or in the catalogue of a shelf. A name is identified by its row.
 
     A name is in use if a chunk mentions it or a document is about it. An entity is given as the row of its head, the
     name that stands for the entity.
@@ -185,7 +185,7 @@ class Names:
         return names.known(self.connection, keys)
 
     def called(self, first: Collection[str]) -> list[NameRow]:
-        """Return the persons that a first name identifies, in order of key.
+        """Return one name of each person that a first name identifies, in order of key.
 
         ``first`` are first names. A first name identifies a person if all persons with this first name are one entity.
         """
@@ -193,7 +193,7 @@ class Names:
         return names.called(self.connection, first)
 
     def subjects_among(self, rows: Collection[int]) -> set[int]:
-        """Return the rows of those given names that are the subject of a document. ``rows`` are the given names."""
+        """Return those of ``rows`` whose name is the subject of a document."""
         return graphs.are_subjects(self.connection, rows)
 
     def load(self, rows: Collection[int]) -> dict[int, NameRow]:
@@ -222,8 +222,8 @@ class Names:
         without an embedding are left out.
 
         Only the signs of the values of an embedding are stored. The cosine of a vector to these signs, times sqrt(pi /
-        2), estimates its cosine to the embedding. For 256 normally distributed values the estimate is within about
-        0.05.
+        2), estimates the vector's cosine to the embedding. For 256 normally distributed values the estimate is within
+        about 0.05.
         """
         lengths = np.linalg.norm(vectors, axis=1)
         nonzero = np.flatnonzero(lengths > 0)
@@ -289,10 +289,10 @@ class Names:
         return start_texts
 
     def links(self, heads: Sequence[int]) -> LinkRequest:
-        """Return a request for the links of entities, with all names that are needed to read these links.
+        """Return a request for the links of entities.
 
-        Needed are the names of the entities, and of the other entities that asserted relations join to them. ``heads``
-        are the rows of the entities' heads.
+        The request has the names of the entities, and of the other entities that asserted relations join to these
+        entities. ``heads`` are the rows of the entities' heads.
         """
         members = names.members(self.connection, heads)
         joined = self._load_joined(members)
@@ -332,9 +332,9 @@ class Names:
 def written(connection: Connection, where: Mapping[int, int], keys: Mapping[int, str]) -> dict[int, str]:
     """Return the spelling of each name in a chunk, by the row of the name; an empty text if the chunk lacks the name.
 
-    ``where`` maps the row of each name to the row of the chunk in which it is looked up. ``keys`` has the key of each
-    name by row. If the title of the chunk's document is the name, the spelling is the title's. Otherwise it is the
-    spelling in the chunk's text.
+    ``where`` maps the row of each name to the row of the chunk. ``keys`` has the key of each name by row. If the title
+    of the chunk's document is the name, the title is returned as the spelling. Otherwise the spelling in the chunk's
+    text is returned.
     """
     values = graphs.extraction_values(connection, set(where.values()))
     texts = dict(zip(values, stored_chunks.titled_texts(connection, values), strict=True))

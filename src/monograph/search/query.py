@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from monograph.values import Float32, Hit
 
 MOST_CHARACTERS = 16_384
-"""Most characters of a query, about 2,700 words. Longer queries are cut to this length."""
+"""Longest query, in characters, about 2,700 words. Longer queries are cut to this length."""
 
 SMALL = 1e-9
 """Least size of a query vector that is used as it is: if its largest absolute value is not between SMALL and 1 / SMALL,

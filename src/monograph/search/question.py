@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from monograph.store.graph.names import NameRow
 
 LONGEST_NAME = 10
-"""Most words of a phrase in a question that is looked up as a name."""
+"""Longest phrase of a question, in words, that is looked up as a name."""
 
 YEARS = range(1900, 2100)
 MOST_YEARS = 3
-"""Most dates of the file that a day without a year may mean. If a question names a day without its year, all dates in
-the file with this day and month are meant. If there are more than MOST_YEARS such dates, none of them is meant."""
+"""Largest number of dates that a day without a year may mean: all dates in the file with this day and month. If the
+file has more such dates, the day means none of them."""
 
 MOST_READ = 2_000
 """Number of characters, from the beginning of a question, in which a period is looked for."""
@@ -80,7 +80,7 @@ class Question:
     ``unknown`` are the capitalised words that are in none of ``names``. The first word of the question and function
     words are left out.
     ``clauses`` are the parts of the question that have at least three words; the whole text if there is no such part.
-    ``counts`` are the counts of all words, codes and phrases of the question.
+    ``counts`` has the number of chunks with each word, and the chunks that may have each code or quoted phrase.
     """
 
     text: str
@@ -226,7 +226,7 @@ def _find_unspaced(reader: Reader, text: str, excluded: Sequence[NameRow]) -> li
 
 
 def _find_other_forms(reader: Reader, text: str, tokens: list[_Token], excluded: Sequence[NameRow]) -> list[NameRow]:
-    """Return the names, not ``excluded``, that the question writes in another form than the file, by key."""
+    """Return the names, without ``excluded``, that the question writes in another form than the file, in key order."""
     # A person's name may be written as one word, and a day in another format or without its year.
     written = [parts for token in tokens if (parts := split_joined_words(token.written)) != token.written]
     yearless: list[NameRow] = []
@@ -252,7 +252,7 @@ def _find_other_forms(reader: Reader, text: str, tokens: list[_Token], excluded:
 def times_of(reader: Reader, query: Query) -> tuple[TimeSpan, ...]:
     """Return the periods that a question asks for.
 
-    There are none if no document has a date, or if a reranker reads the question. Relative periods, such as *last
+    The result is empty if no document has a date, or if the query has a reranker. Relative periods, such as *last
     week*, are counted from the day of the newest document. If a corpus no longer grows, its users mean a time near that
     day rather than near today. In addition, the same question then finds the same hits whenever it is asked.
     """

@@ -1,6 +1,6 @@
 """``Reader``: the protocol through which a search reads one state of a file or of a shelf.
 
-In a search of a shelf, each call of a method is one round over the network. A graph search calls ``count``, ``pool``,
+In a search of a shelf, each call of a method is one network round trip. A graph search calls ``count``, ``pool``,
 for each hop ``starts`` and ``leads``, and at last ``show``. Chunks, names and documents are identified by rows. Rows
 are numbers that are valid for one reader only. The result of a call does not depend on earlier calls.
 """
@@ -27,25 +27,25 @@ if TYPE_CHECKING:
     from monograph.values import Effort, Float32, Mention, Summary
 
 EVIDENCE = np.dtype([("row", "<i8"), ("document", "<i8"), ("words", "<u8"), ("hash", "<u8")])
-"""Record by which a chunk is scored.
+"""Record of a chunk in a graph search.
 
 ``row`` is the chunk's row. ``document`` is the row of its document, or NO_DOCUMENT of
 :mod:`monograph.store.graph.graphs` if the chunk is not in the graph. In ``words``, bit i is 1 if the chunk contains
-word i of the question. ``hash`` is a hash of all words of the chunk: chunks with different hashes are not copies of
-each other.
+word i of the question, in order of hash. ``hash`` is a hash of all words of the chunk: chunks with different hashes are
+not copies of each other.
 """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
-    """Counts of a question's words, and the chunks that may contain its codes (such as INV-2024) and quoted phrases.
+    """Counts of a question's words, and the chunks that may contain the question's codes and quoted phrases.
 
     ``total`` is the number of chunks in the corpus.
     ``chunks`` has the number of chunks that contain each folded word, by word. Words that no chunk contains are left
     out. For a function word that is common, the number may be lower than the true number: counting may stop as soon as
     the word is known to be common.
     ``held`` has, by code or phrase, (row, score) of the chunks that contain the words of the code or phrase one after
-    another. :func:`monograph.search.words.worth` computes the score, which may be 0.
+    another. The score, :func:`monograph.search.words.worth`, is 0 for INV 2024 if the code is INV-2024.
     ``postings`` are the postings that were read to count the words. :meth:`Reader.pool` can rank the chunks by these
     postings without reading them again. None if no postings were kept.
     """
@@ -94,7 +94,7 @@ class PoolRequest:
 
 
 class Evidence(Protocol):
-    """Documents and words of the chunks that one call of :meth:`Reader.pool` or :meth:`Reader.leads` found."""
+    """EVIDENCE records of the chunks that one call of :meth:`Reader.pool` or :meth:`Reader.leads` found."""
 
     def evidence(self, rows: Sequence[int], words: Words) -> Records:
         """Return one EVIDENCE record for each chunk, as an array (n,).
@@ -119,11 +119,10 @@ class Pool:
 
     The other fields serve a graph search, and are only filled if the request has a ``walk``. They cover the chunks of
     ``lexical``, ``dense`` and ``subjects``.
-    ``evidence`` has the documents and words of all these chunks.
+    ``evidence`` returns the EVIDENCE records of these chunks.
     ``subjects`` are chunks at the beginning of documents about the question's names: see
     :func:`monograph.store.graph.graphs.subject_chunks`. They are in order of their position in the document, then id.
-    ``named`` has a pair (row of the name, row of the chunk) for each name of the question that one of the chunks
-    contains.
+    ``named`` has (row of the name, row of the chunk): one pair for each name of the question in each of these chunks.
     ``cosines`` is (rows of the chunks that have a vector, cosines of these vectors to the vectors of the question's
     clauses). The cosines are float32 (clauses, rows).
     """
@@ -152,7 +151,7 @@ class SearchModels(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> Float32:
-        """Return the vectors of queries from :attr:`embedder`, float32 (n, dimension), of unit length.
+        """Embed queries with :attr:`embedder`, and return their vectors: float32 (n, dimension), of unit length.
 
         Raises ModelError if the embedder fails.
         """
@@ -174,7 +173,7 @@ class Reader(Protocol):
     def names(self) -> Names:
         """The names of the archive.
 
-        Reading them takes no network round: a shelf has the names of all its files in one place.
+        Reading them takes no network round trip: a shelf has the names of all its files in one place.
         """
         ...
 
@@ -207,8 +206,8 @@ class Reader(Protocol):
         """Return the counts of folded words, and the chunks that may contain codes and quoted phrases.
 
         ``words`` are counted exactly. ``small`` are function words: the counting of a function word may stop as soon as
-        the word is known to be common. ``held`` are the codes and phrases. For each of them, at most
-        :data:`monograph.search.words.CANDIDATES` chunks are read and scored: see :attr:`Counts.held`.
+        the word is known to be common. ``held`` are the codes and phrases. For each code or phrase, at most
+        :data:`monograph.search.words.CANDIDATES` ``allowed`` chunks are scored. The counts cover all chunks.
         """
         ...
 
@@ -224,7 +223,7 @@ class Reader(Protocol):
         ...
 
     def containing(self, text: str, k: int, allowed: CompiledFilter) -> list[int]:
-        """Return the rows of at most k chunks that may contain a folded text. The caller must check their texts."""
+        """Return the rows of at most k chunks that may contain a folded text. The caller must check each chunk."""
         ...
 
     def cosines(self, chunks: Sequence[int], vectors: Float32) -> tuple[Int64, Float32]:
@@ -242,7 +241,7 @@ class Reader(Protocol):
         ...
 
     def ids(self, rows: Iterable[int]) -> Mapping[int, str]:
-        """Return a sort key for each chunk, by row. The keys order chunks as their ids do.
+        """Return {row: sort key} of chunks. The sort keys order chunks as the chunks' ids do.
 
         The mapping may also contain chunks that are not in ``rows``.
         """
@@ -267,15 +266,15 @@ class Reader(Protocol):
         ...
 
     def leads(self, heads: Sequence[int], words: Words, allowed: CompiledFilter) -> tuple[list[ChunkLinks], Evidence]:
-        """Return (links from each entity to chunks, in order, evidence of the linked chunks).
+        """Return (links of each entity to chunks, evidence of the linked chunks).
 
-        ``heads`` are the entities. Each is given by its head: the row of the name that stands for the entity.
+        ``heads`` are the rows of the entities' heads. The links are in the order of ``heads``.
         ``words`` are the hashes of the question's words. Links to chunks that ``allowed`` excludes are left out.
         """
         ...
 
     def mentions(self, names: Collection[int], allowed: CompiledFilter) -> dict[int, list[int]]:
-        """Return the rows of the chunks that contain each name, ascending, by the row of the name."""
+        """Return {row of name: rows of the chunks that contain the name, ascending}."""
         ...
 
     def linked(self, chunks: Collection[int]) -> dict[int, tuple[Records, Records]]:

@@ -1,9 +1,9 @@
 """Reordering of the first hits: by a reranker, or to move up hits from the period that a question asks for.
 
 A reranker sorts the first hits by z(search score) + weight * z(reranker score). Here z standardises the scores of these
-hits, and the weight is the reranker's. The search and the reranker see different things. A graph search knows that
-another passage leads to this passage, which a reranker cannot see. The reranker reads the text, while the search only
-compares words and vectors.
+hits, and each reranker has its own weight. The search and the reranker see different things. A graph search knows which
+passages lead to a hit, and a reranker does not. The reranker reads the hit's text, while the search only compares words
+and vectors.
 
 Only the order changes: the first hit gets the best score of the search, the second hit the second best, and so on. So a
 reranker's scores may have any scale, and later steps work as without a reranker. A graph search still prefers passages
@@ -50,9 +50,9 @@ class RerankedHead:
     ranking: Ranking = field(default_factory=lambda: Ranking(_NAME, (), ()))
 
     def reassign_values(self, worth: Mapping[int, float]) -> dict[int, float]:
-        """Return the values of the reordered chunks, by row: the highest value goes to the first chunk, and so on.
+        """Return {row: score} of the reordered chunks: the first chunk gets the highest score, and so on.
 
-        ``worth`` has the values of the chunks before they were reordered, by row.
+        ``worth`` is {row: score} before the reordering.
         """
         return dict(zip(self.rows, sorted([worth[row] for row in self.rows], reverse=True), strict=True))
 
@@ -68,7 +68,7 @@ def most(query: Query) -> int:
 def chunks(reader: Reader, query: Query, worth: Sequence[tuple[int, float]]) -> RerankedHead:
     """Return the first FIRST chunks, reordered by the query's reranker.
 
-    ``worth`` has (row, value) of chunks, best first. The result is empty (NOTHING) if there is no reranker or the query
+    ``worth`` has (row, score) of chunks, best first. The result is empty (NOTHING) if there is no reranker or the query
     is blank.
     """
     if query.reranker is None or not query.text.strip():
@@ -111,7 +111,7 @@ def read(title: str, text: str) -> str:
 
 
 def move_up_requested(found: list[Hit], times: Sequence[TimeSpan], k: int) -> list[Hit]:
-    """Move hits from the requested periods up by at most PLACES places, and return the first k hits.
+    """Move up hits from requested periods by at most PLACES places, and return the first k hits.
 
     ``times`` are the periods. A hit is from a period if its date overlaps the period. A date that was only taken from
     the file's time does not count. Hits that contain a code of the query (:func:`monograph.search.words.codes`) stay
@@ -135,7 +135,7 @@ def move_up_requested(found: list[Hit], times: Sequence[TimeSpan], k: int) -> li
 
 
 def _reorder(found: Sequence[Hit], order: Sequence[int], new_origins: Mapping[int, Origin]) -> list[Hit]:
-    """Return the hits in the order of the given indexes, with new origins added by index."""
+    """Return the hits in the order of the indexes ``order``. ``new_origins`` is {index of hit: origin to add}."""
     # Scores and relevances are not moved with the hits: the first hit gets the highest, and so on.
     scores = sorted([hit.score for hit in found], reverse=True)
     relevance = sorted([hit.relevance for hit in found], reverse=True)

@@ -20,10 +20,10 @@ could read less of the vector index, and find other chunks. With this minimum, a
 hits of a request for 10."""
 
 WINDOW_FACTOR = 4.0
-"""Factor by which a dense search multiplies the window of its stop condition: the number of successive clusters without
-a useful result after which the search stops. The window is calibrated on texts, but questions lie elsewhere in the
-vector space. Without the factor, a search whose target was 95 % found 86 % of the ten chunks nearest to a question.
-With the factor, it finds 91 %, as many as a search for a hundred chunks."""
+"""Factor on the window of a dense search: the number of successive clusters without a useful result that ends it. The
+window is calibrated on texts, but questions lie elsewhere in the vector space. Without the factor, a search with a
+recall target of 95 % found 86 % of the ten chunks nearest to a question. With the factor, the recall is 91 %, as in a
+search for a hundred chunks."""
 
 NOT_MADE = "without a graph: archive.graph.build() builds it"
 
@@ -161,7 +161,7 @@ class Lexical(BuiltInMode):
     def search(self, reader: Reader, query: Query) -> list[Hit]:
         """Return hits, best first.
 
-        The scores are BM25 (above 0), plus ``monograph.search.fusion.LIFTS`` for word-for-word matches.
+        The scores are BM25 (above 0), plus values of ``monograph.search.fusion.LIFTS`` for codes and quoted phrases.
         """
         return _search_hybrid(reader, query, 0.0)
 

@@ -125,8 +125,7 @@ def walk(
 def follow(found: Walk, starts: Sequence[int]) -> None:
     """Follow the links that lead out of some chunks, and update the probabilities of all chunks.
 
-    ``found`` is the walk. ``starts`` are the rows of chunks that are registered in it. Chunks that the links lead to
-    are registered here.
+    ``starts`` are the rows of chunks of the walk ``found``. Chunks that the links lead to are registered in the walk.
     """
     texts = found.snapshot.starts(starts)
     asked_words = compiled.AskedWords(found.question.words.tolist(), found.question.weights.tolist())
@@ -147,8 +146,8 @@ class Head:
     ``chunks`` are the most probable chunks, in order of their probability in the walk or, after :meth:`put`, in a
     reranker's order. No two of them have the same title and text.
     ``logarithms`` are the logarithms of the probabilities of ``chunks``, in the order of ``chunks``. They need not be
-    descending, because :func:`head` may change the probabilities by the question in context. After :meth:`put`, the
-    chunk that the reranker puts first has the highest of these values, and so on.
+    descending: see ``in_context`` of :func:`head`. After :meth:`put`, the first chunk of the reranker's order has the
+    highest of these values, and so on.
     ``after`` are all other chunks that the walk found. They rank below ``chunks``.
     """
 
@@ -163,7 +162,7 @@ class Head:
     def put(self, first: RerankedHead) -> Head:
         """Return this head with its chunks in a reranker's order.
 
-        The highest probability of the reordered chunks is given to the first of them, and so on. Chunks that were not
+        The first of the reordered chunks gets the highest of their probabilities, and so on. Chunks that were not
         reranked follow, with their own probabilities. The head stays the same if nothing was reranked.
         """
         if not first.rows:
@@ -178,9 +177,9 @@ def head(found: Walk, in_context: Mapping[int, float], most: int | None = None) 
     """Return the head of a walk: its most probable chunks, for :func:`in_order`, and all other chunks after them.
 
     Of chunks with the same title and text only the most probable is in ``Head.chunks``; the copies are in
-    ``Head.after``. ``in_context`` changes the probabilities of chunks. It has the cosine of each of the most probable
-    chunks to the question in context, by row: see :func:`monograph.search.graph.feedback`. It is empty if these
-    cosines were not computed. ``most`` is the number of chunks that are needed; None for all chunks that were found.
+    ``Head.after``. ``in_context`` changes the probabilities of chunks. It is {row: score} from
+    :func:`monograph.search.graph.feedback`. If it is empty, no probability changes. ``most`` is the number of chunks
+    that are needed; None for all chunks that were found.
     """
     best = found.highest(None if most is None else max(most, evidence.COVERED))
     chunks, copies = found.deduplicate(best[: evidence.COVERED])
@@ -197,11 +196,11 @@ def head(found: Walk, in_context: Mapping[int, float], most: int | None = None) 
 def in_order(found: Walk, first: Head, most: int | None = None) -> list[tuple[int, float]]:
     """Return (chunk, value) of the chunks of a head, best first: first ``first.chunks``, then ``first.after``.
 
-    The chunks of ``first.chunks`` are put into a new order. Each is chosen by its probability, and by the words of the
-    question that it contains and the chunks before it lack. The chunks of ``first.after`` keep their order. The value
-    of such a chunk is the logarithm of its probability, but at most the lowest value in ``first.chunks``. So no value
-    is higher than the value before it. At least ``most`` pairs are returned, or all pairs if there are fewer; None
-    returns all.
+    The chunks of ``first.chunks`` get a new order. The next chunk is always the one with the highest value: the
+    logarithm of its probability, plus a bonus for words of the question that all chunks before it lack. The chunks of
+    ``first.after`` keep their order. Their value is the logarithm of the probability, but at most the lowest value in
+    ``first.chunks``. So values never rise. At least ``most`` pairs are returned, or all if there are fewer or ``most``
+    is None.
     """
     if not first.chunks:
         return []
@@ -216,7 +215,7 @@ def in_order(found: Walk, first: Head, most: int | None = None) -> list[tuple[in
 def _match_subjects(
     state: Walk, subjects: Sequence[SubjectChunk]
 ) -> tuple[dict[int, int], list[tuple[int, bool, float, float, float]]]:
-    """Return ({chunk: name that fits best}, features of each chunk) of documents about the question's names."""
+    """Return ({chunk: name}, features of each chunk). If a chunk has several names in ``subjects``, the best counts."""
     by_name = {named.name.row: named for named in state.question.names}
     key = {named.name.row: named.name.key for named in state.question.names}
     entity = {named.name.head: named for named in state.question.names}
@@ -263,7 +262,7 @@ def _start(state: Walk, rankings: Sequence[tuple[Ranking, float]], pool: Pool) -
 
 
 def _score_naming(state: Walk, pairs: Sequence[tuple[int, int]], rows: Set[int]) -> dict[int, float]:
-    """Return, by chunk, the share of the question's entities that it names, weighted by their rarity."""
+    """Return {chunk: rarity-weighted share of the question's entities that it names}; ``pairs`` are (name, chunk)."""
     total = state.question.counts.total
     rarity: dict[int, float] = {}
     entity: dict[int, int] = {}

@@ -207,7 +207,7 @@ def forget(url: str | os.PathLike[str], *, home: str | os.PathLike[str] | None =
 def shard_of(name: str, shards: int) -> int:
     """Return the number, 0 to ``shards`` - 1, of the new shard that a document goes to.
 
-    ``name`` is the document's id, or the uri of its file. The number is a hash of it, the same on every machine.
+    ``name`` is the document's id, or the uri of its file. The same name gives the same number on every machine.
     """
     return int.from_bytes(sha256(name.encode("utf-8", "surrogatepass")).digest()[:8], "big") % shards
 
@@ -320,7 +320,7 @@ class _Draft:
     def follow(
         self, inputs: Sequence[str | os.PathLike[str]], *, verify: bool, prune: bool, follow_links: bool | None
     ) -> None:
-        """Compare files and folders with the source files that the shards have recorded, and add the differences."""
+        """Compare files and folders with the source files of the shards, and add the changes to the shards' work."""
         paths = paths_of(inputs)
         roots_by_shard = [sources.roots(contents) for contents in self._contents]
         with (

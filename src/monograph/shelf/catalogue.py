@@ -96,9 +96,9 @@ def _load_content(connection: Connection) -> dict[str, Sequence[Any]]:
 
 @contextmanager
 def open_contents(place: ShelfPlace, pairs: Iterable[Pair]) -> Iterator[list[Connection]]:
-    """Open the contents files of shards, and yield a read transaction on each, in the order of the pairs.
+    """Open the contents files of (shard, contents file) pairs, and yield a read transaction on each, in order.
 
-    Contents files that are not on this machine are fetched first. All are closed when the context ends.
+    Contents files that are not on this machine are fetched first. The context closes all files at its end.
     """
     with ExitStack() as stack:
         files = [place.file_of(contents) for _, contents in pairs]

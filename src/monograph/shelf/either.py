@@ -1,4 +1,4 @@
-"""Checks of whether an argument is a file, a view or a shelf, without loading the shelf."""
+"""Checks of whether an archive is a file, a view or a shelf, without importing ``monograph.shelf.shelf``."""
 
 from __future__ import annotations
 

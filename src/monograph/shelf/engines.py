@@ -83,8 +83,8 @@ def local(place: ShelfPlace, version: Manifest, options: OpenOptions) -> Local:
 class Shards:
     """The shards of one version of a shelf, on which methods of :class:`ShardReader` are called through an engine.
 
-    Rows in arguments and results of this class are global: they are numbered over all shards (see
-    :class:`monograph.shelf.pools.Rows`). Exceptions are named at the methods.
+    Rows in arguments and results are global, numbered over all shards (see :class:`monograph.shelf.pools.Rows`), unless
+    a method says that they are local.
     """
 
     engine: Engine

@@ -42,7 +42,7 @@ class ShelfGraphState(GraphState):
         read: Callable[[Connection, Mapping[int, int], *Arguments], R],
         *arguments: *Arguments,
     ) -> list[R]:
-        """Call ``read`` on each shard with ``members``, {row of name: row of its entity's head}; return the results."""
+        """Call ``read`` on each shard after replacing catalogue rows in ``members`` by its rows; return the results."""
         if not members:
             return []
         _, keys = self.snapshot.names.entities(members)

@@ -45,7 +45,7 @@ class Recipe:
     origin:
         Settings and models of the shelf's existing shards; None for a new shelf.
     settings, embedder, extractor:
-        Settings and models that the caller gave; a model may be given by its name. None means the value of ``origin``,
+        Settings and models from the caller; a model may be given by name. None means the value of ``origin``,
         or the default if ``origin`` is None.
     trusted:
         Servers that the models of ``origin`` may call, as for :meth:`monograph.Monograph.open`.
@@ -195,7 +195,7 @@ def make(recipe: Recipe, work: Work) -> Made:
 
 
 def _create_start_file(path: Path, recipe: Recipe, work: Work, storage: Storage) -> None:
-    """Create the file from which the build of a shard starts, unless the shelf is new."""
+    """Create the file from which a shard's build starts; none for new documents in a new shelf."""
     # If the process is killed, ``path`` is missing or complete.
     with replacing.temporary_name(path) as target:
         if work.file is not None:
@@ -283,7 +283,7 @@ def _fill(archive: Monograph, limits: Limits, work: Work) -> Iterable[Report]:
 
 @contextmanager
 def _hold_lock(folder: Path, key: str) -> Iterator[None]:
-    """Hold an exclusive lock on a file in a folder. The system releases it if the process dies."""
+    """Hold an exclusive lock on the file ``key``.lock in a folder. The system releases it if the process dies."""
     import fcntl  # Windows lacks this module; it is needed only to build shards.
 
     with writing(folder):

@@ -33,8 +33,8 @@ MOST_BYTES = 8 << 20
 
 LAST_VERSION = 99_999_999
 DAY = 24 * 60 * 60
-"""Seconds in a day: the least age of objects that :func:`forget` removes after a publication. A publication takes less
-than a day, and the clocks of two machines differ by less than a day."""
+"""Seconds in a day. After a publication, :func:`forget` removes only objects older than a day: a younger object may
+belong to a version that another writer is about to publish."""
 
 _LATEST_TRIES = 5
 _VERSION = regex(rf"{VERSIONS}/([0-9]{{8}})\.json", re.ASCII)
@@ -213,14 +213,14 @@ def publish(storage: Storage, pairs: Sequence[Pair], catalogue: Path, before: Ma
     Raises
     ------
     ShelfConflict
-        If another writer has published this version meanwhile, or has removed one of its objects.
+        If another writer has published this version meanwhile, or has removed an object of this version.
     ObjectMissing
         If a shard or contents file is not in storage.
     InputError
         If a value is out of bounds, or the previous version does not exist.
     ShelfUnreachable
-        If the storage does not answer, or if it overwrites an existing object where it must refuse to do so. The second
-        is checked when the first version is published.
+        If the storage does not answer. When the first version is published, also if the storage overwrites an existing
+        object where it must refuse to.
     """
     version = 1 if before is None else before.version + 1
     shards, contents = tuple(shard for shard, _ in pairs), tuple(contents for _, contents in pairs)

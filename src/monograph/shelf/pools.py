@@ -44,7 +44,7 @@ class Rows:
     """Numbering of rows over all shards.
 
     The global number of a row is ``row * shards + shard``. ``row`` is its number in its shard, ``shard`` the number of
-    that shard, and ``shards`` the number of all shards.
+    that shard, and ``shards`` the number of shards.
     """
 
     shards: int
@@ -73,9 +73,8 @@ class Rows:
 def make_records(rows: Sequence[int], ids: Sequence[str], evidence: Records | None = None, clauses: int = 0) -> Records:
     """Return one record for each of n chunks of one shard, shape (n,).
 
-    ``rows`` and ``ids`` are the chunks' rows and ids. With ``evidence``, records (n,) of EVIDENCE, the records are full
-    (:func:`full` with ``clauses``), and their fields ``vector`` and ``cosines`` are zero. Without it they are short
-    (:data:`SHORT`).
+    ``rows`` and ``ids`` are the chunks' rows and ids. ``evidence`` has the chunks' EVIDENCE records (n,). With it, the
+    result's dtype is :func:`full`, with zeros in ``vector`` and ``cosines``. Without it, the dtype is SHORT.
     """
     records = np.zeros(len(rows), dtype=SHORT if evidence is None else full(clauses))
     records["row"] = rows
@@ -108,7 +107,7 @@ NO_EVIDENCE = SentEvidence(np.empty(0, dtype=full(0)))
 def join_records(parts: Sequence[tuple[int, bytes]], kind: np.dtype[np.void], rows: Rows) -> Records:
     """Join the records of several shards, and replace row numbers of chunks and documents by their global numbers.
 
-    ``parts`` are (shard, bytes of its records). ``kind`` is the dtype of the records: :data:`SHORT` or :func:`full`.
+    ``parts`` are (shard, bytes of its records). ``kind`` is the records' dtype: :data:`SHORT` or :func:`full`.
     """
     sent = np.frombuffer(b"".join(data for _, data in parts), dtype=kind)
     shards = np.repeat([shard for shard, _ in parts], [len(data) // kind.itemsize for _, data in parts])
@@ -174,8 +173,8 @@ class ShardPool(NamedTuple):
 
     ``lexical`` and ``dense`` are the best chunks by words and by vector; ``dense`` is None without a vector search.
     ``subjects`` are chunks of the documents that are about the question's names.
-    ``named`` has (key of the name, row of the chunk) for each name of the question that one of these chunks contains.
-    The key is the form in which names are compared.
+    ``named`` has (key of the name, row of the chunk): one pair for each name of the question in each chunk of the other
+    fields. The key is the form in which names are compared.
     ``records`` are the bytes of one record for each chunk in the other fields: see :func:`make_records`.
     """
 
@@ -200,9 +199,9 @@ def share(k: int, shards: int) -> int:
 def select_best(scored: Sequence[tuple[int, float]], most: int, k: int, effort: Effort | None = None) -> BestChunks:
     """Return the ``most`` best chunks of one shard, and all chunks that tie with the last of them.
 
-    ``scored`` has (row, score) of the chunks that the shard found, ``k`` is the number of chunks wanted from all
-    shards, and ``effort`` is passed on. If ``most`` is at least k, or fewer than ``most`` chunks were found, all of
-    ``scored`` is returned, and the result is complete.
+    ``scored`` has (row, score) of the chunks that the shard found. ``k`` is the number of chunks wanted from all
+    shards. ``effort`` is copied to the result. If ``most`` is at least k, or fewer than ``most`` chunks were found, all
+    of ``scored`` is returned, and the result is complete.
     """
     records = np.array(scored, dtype=SCORED)
     if most >= k or len(records) < most:
@@ -270,8 +269,8 @@ def merge_mentions(
     """Return {name: global rows of the chunks that mention the name, ascending}. Names without a chunk are left out.
 
     ``names`` are rows of names in the catalogue. ``answers`` has the result of each shard, in order of shard. Such a
-    result is a list of lists: list i has the shard's own rows of the chunks that mention name i. A result may have
-    fewer lists than there are names: then the shard looked up only the first names.
+    result is a list of lists: list i has the shard's own rows of the chunks that mention name i. If a result
+    has fewer lists than there are names, the shard looked up only the first names.
     """
     by_name: dict[int, list[int]] = {}
     for shard, answer in enumerate(answers):

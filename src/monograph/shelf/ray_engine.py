@@ -24,22 +24,22 @@ from monograph.values import Document, arguments
 
 P = ParamSpec("P")
 DEADLINE, OPENING = 30.0, 600.0
-"""Limits in seconds: DEADLINE for one call, OPENING for the opening of all shards."""
+"""Limits in seconds: DEADLINE for one call, OPENING for opening all shards."""
 
 AT_ONCE = 8
 """Largest number of calls that an actor runs at the same time. Each call has a thread of its own."""
 
 PATIENCE = 1.0
-"""Seconds to wait for the answer of a replica: one of several actors that have the same shards open.
+"""Seconds to wait for one replica. If this replica does not answer, the next replica gets the call as well.
 
-After that, the next replica gets the call as well."""
+Replicas are actors that have the same shards open."""
 
 RETRIES = 5
 """How many times Ray restarts a task whose process or machine died."""
 
 _HINT = "check that all machines are running, then try again"
 _OBJECT_STORE = 128 << 20
-"""Bytes of memory for objects that processes exchange. Ray allocates it on demand and spills the rest to disk."""
+"""Bytes of memory, allocated on demand, for objects that processes exchange. Ray writes further objects to disk."""
 
 _RAY_DEFAULTS = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -62,9 +62,9 @@ def ray_module() -> Any:
 def start() -> None:
     """Connect this process to Ray. Do nothing if it is connected already.
 
-    If the environment variable RAY_ADDRESS is set, connect to the Ray cluster at that address. Otherwise start a Ray
-    instance on this machine, which ends with this process, has no dashboard, and listens on 127.0.0.1 only. Raises
-    MissingExtra if Ray is not installed, and ShelfUnreachable if the cluster cannot be reached or Ray does not start.
+    If the environment variable RAY_ADDRESS is set, connect to the Ray cluster at that address. Otherwise start Ray
+    on this machine, without a dashboard and on 127.0.0.1 only. Ray then ends with this process. Raises MissingExtra if
+    Ray is not installed, and ShelfUnreachable if the cluster cannot be reached or Ray does not start.
     """
     cluster = os.environ.get("RAY_ADDRESS", "")
     with _start_lock:
@@ -92,7 +92,7 @@ def start() -> None:
 
 
 def _init(ray: Any, cluster: str, started: Future[object]) -> None:
-    """Run ``ray.init``, put its result or exception into ``started``, and keep the thread alive."""
+    """Run ``ray.init``, and put its result or exception into ``started``. Never return if Ray started."""
     local_options = {} if cluster else {"include_dashboard": False, "object_store_memory": _OBJECT_STORE}
     try:
         started.set_result(
@@ -106,9 +106,9 @@ def _init(ray: Any, cluster: str, started: Future[object]) -> None:
 
 
 class ShardFailure(Exception):
-    """Raised for a shard that an actor could not open, or whose actor or task died.
+    """Raised if an actor cannot open a shard, or if the actor or task of a shard dies.
 
-    ``shard`` is the number of the shard, and ``error`` the reason.
+    ``shard`` is the number of the shard, and ``error`` the cause.
     """
 
     def __init__(self, shard: int, error: MonographError) -> None:
@@ -117,7 +117,7 @@ class ShardFailure(Exception):
 
 
 def _pickle_outcome(work: Callable[P, object]) -> Callable[P, bytes]:
-    """Decorate a function: it returns its result, or the error that it raised, as a pickle."""
+    """Decorate a function: pickle its result or the error that it raises, and return the pickle."""
 
     @wraps(work)
     def run(*args: P.args, **kwargs: P.kwargs) -> bytes:
@@ -132,7 +132,7 @@ def _pickle_outcome(work: Callable[P, object]) -> Callable[P, bytes]:
 
 
 def _wait_for_result(ref: Any, shard: int) -> Any:
-    """Wait for a Ray call on a shard; return its result, or raise the error that it returned."""
+    """Wait for a Ray call on a shard; return its result, or raise the result if it is an error."""
     ray = ray_module()
     try:
         result = pickle.loads(ray.get(ref))  # noqa: S301 - of our own processes
@@ -191,15 +191,14 @@ class OnRay:
 
     It implements :class:`monograph.shelf.engines.Engine`. To use it, pass ``engines=OnRay`` to
     :meth:`monograph.shelf.Shelf.open`, or ``engines=functools.partial(OnRay, replicas=2)`` to set parameters. If the
-    process or machine of an actor dies, Ray restarts the actor elsewhere and repeats its calls there. Safe for use by
+    process or machine of an actor dies, Ray restarts the actor elsewhere and repeats the actor's calls. Safe for use by
     many threads. :func:`start` connects to Ray, or starts it on this machine.
 
     Parameters
     ----------
     place:
-        The shelf's place. Every machine must be able to reach the shelf's address. Each machine keeps fetched objects
-        in the folder ``place.elsewhere``. A ``~`` in this path is the home directory of the user who runs Ray on that
-        machine.
+        Where the shelf is. Every machine must be able to reach the shelf's address. Each machine keeps fetched objects
+        in the folder ``place.elsewhere``. In this path, ``~`` is the home directory of the user who runs Ray there.
     version, options:
         The version's manifest, and the options to open the shards with.
     replicas:
@@ -221,7 +220,7 @@ class OnRay:
     ShelfUnreachable
         If Ray does not start.
     InputError
-        If a number is out of range.
+        If ``replicas`` or ``groups`` is out of range.
     """
 
     def __init__(
@@ -282,7 +281,7 @@ class OnRay:
             self._actors.clear()
 
     def _collect_answers(self, calls_by_shard: Mapping[int, Call], seconds: float) -> dict[int, Any]:
-        """Run calls on replicas of the shards, and return {shard number: result of the call}."""
+        """Run calls on replicas for at most ``seconds``, and return {shard number: result of the call}."""
         deadline, first = time.monotonic() + seconds, next(self._turn)
         groups = self._group_calls(calls_by_shard)  # Groups without an answer yet.
         pending: dict[Any, int] = {}  # The group of each pending call.
@@ -331,9 +330,9 @@ class OnRay:
 class Tasks:
     """Builder of shards in Ray tasks on any machine of the cluster: pass it to :func:`monograph.shelf.build`.
 
-    Ray restarts a task if its process or machine dies. If one task fails, the other tasks continue while this process
-    runs. The next build does not repeat finished shards. These paths must be the same on all machines: the shelf's
-    folder, unless the shelf is in a bucket; folders to sync; and .mono files that shards are built from.
+    Ray restarts a task if its process or machine dies. If one task fails, the other tasks continue until this process
+    ends. The next build does not repeat finished shards. These paths must be the same on all machines: folders to sync,
+    .mono files that shards are built from, and the shelf's folder if the shelf is not in a bucket.
 
     Parameters
     ----------
@@ -358,10 +357,10 @@ class Tasks:
         return self._ray.put(documents)
 
     def make(self, recipe: Recipe, works: Sequence[Work]) -> Iterator[Made]:
-        """Build one shard for each item of ``works``, all at the same time, and yield the results in the same order.
+        """Build one shard for each item of ``works``, in parallel, and yield the results in the order of ``works``.
 
         Raises the errors of :func:`monograph.shelf.making.make`. Raises ShardLost if the process of a task died and Ray
-        gave up restarting it.
+        gave up restarting the task.
         """
         task = self._ray.remote(_task).options(
             num_cpus=self._cpus, max_retries=RETRIES, retry_exceptions=False, scheduling_strategy="SPREAD"

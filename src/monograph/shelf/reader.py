@@ -42,8 +42,7 @@ class WordCounts:
     """Cached counts of words over all shards. They stay valid because a version never changes.
 
     ``chunks`` is {word: number of chunks that contain the word}.
-    ``common`` has function words that are in more chunks than :func:`monograph.search.words.common_word_limit`. Their
-    exact counts are not needed.
+    ``common`` has function words that are in more chunks than :func:`monograph.search.words.common_word_limit`.
     ``chunks_with`` is {character: number of chunks that contain a pair of characters beginning with this character}. It
     is for writing without spaces, such as Chinese, which the index contains only as pairs of characters.
     """
@@ -57,8 +56,7 @@ class WordCounts:
 class ShelfReader:
     """One version of a shelf as a :class:`monograph.search.reader.Reader`.
 
-    Chunk rows are numbered over all shards (:class:`monograph.shelf.pools.Rows`). Name rows are row numbers of the
-    catalogue, the file with the names of all shards.
+    Chunk rows are numbered over all shards (:class:`monograph.shelf.pools.Rows`). Name rows are the catalogue's.
     """
 
     shards: Shards
@@ -116,9 +114,10 @@ class ShelfReader:
     def _fetch_counts(
         self, words: Collection[str], function_words: Collection[str], texts: Sequence[str], allowed: CompiledFilter
     ) -> dict[str, list[tuple[int, float]]]:
-        """Cache the missing counts of words, and find the allowed chunks that contain ``texts`` (codes, phrases).
+        """Cache the missing counts of words, and find the allowed chunks that contain ``texts``: codes and phrases.
 
-        Returns {text: list of (row, score) of the chunks that contain it, rows ascending}.
+        Returns {text: list of (row, score) of the chunks that contain the text, rows ascending}. For the score, see
+        :func:`monograph.search.words.worth`.
         """
         cached, common, chunks_with = self.counted.chunks, self.counted.common, self.counted.chunks_with
         missing = [word for word in words if word not in cached]
@@ -169,7 +168,7 @@ class ShelfReader:
         return pools.merge_pools(parts, replace(request, walk=walk), self.rows, names, records)
 
     def _join_records(self, parts: Sequence[tuple[int, bytes]], kind: np.dtype[np.void]) -> Records:
-        """Join the chunk records (shard, bytes) from the shards into one array (n,) of dtype ``kind``."""
+        """Join chunk records into one array (n,) of dtype ``kind``. A part is (shard, bytes of records)."""
         records = pools.join_records(parts, kind, self.rows)
         self._first.update(zip(records["row"].tolist(), pools.first_bytes(records), strict=True))
         return records
@@ -226,7 +225,7 @@ class ShelfReader:
         return dict(zip(named_texts, self.names.starts(list(named_texts.values())), strict=True))
 
     def _find_name_rows(self, keys: Sequence[str]) -> list[int]:
-        """Return the catalogue's row of each name, in the order of ``keys``."""
+        """Return the catalogue's row of each name, in the order of ``keys``; 0 if it is missing."""
         rows_by_key = stored_names.rows(self.names.connection, keys)
         # Only the catalogue of a damaged shelf lacks a key.
         return [rows_by_key.get(key, 0) for key in keys]

@@ -1,4 +1,4 @@
-"""Reader of one shard: answers the shard's part of each search, and identifies names by key instead of row."""
+"""Reader of one shard, and calls of its methods from other processes."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class Call(NamedTuple):
 class ShardReader(GraphState):
     """Reader of one shard in one read transaction.
 
-    Rows in arguments and results are row numbers of this shard. Names are identified by their keys, because each shard
-    has its own row numbers of names.
+    Rows in arguments and results are row numbers of this shard. Names are identified by their keys (the form in which
+    names are compared), because each shard has its own row numbers of names.
     """
 
     snapshot: FileReader
@@ -126,8 +126,8 @@ class ShardReader(GraphState):
 
         - {word: number of chunks that contain the word};
         - {item of ``halves``: number of chunks with a pair that begins with this character};
-        - for each item of ``texts``, in order, {row: (id, score)} of chunks that contain the text. The score is that
-          of :func:`monograph.search.words.worth`.
+        - for each item of ``texts``, in order, {row: (id, score)} of chunks that contain the text. For the score,
+          see :func:`monograph.search.words.worth`.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class ShardReader(GraphState):
     def _bm25(
         self, words: Sequence[str], k: int, of_all: terms.CorpusCounts, allowed: CompiledFilter
     ) -> list[tuple[int, float]]:
-        """Return (row, BM25 score) of this shard's k best chunks and of those that tie with the last of them."""
+        """Return (row, BM25 score) of the k best chunks and of ties with the k-th. ``of_all``: counts of all shards."""
         connection = self.connection
         loaded = postings.read(connection, words, (), of_all.chunks + 1, self.snapshot.cache.counted)
         if loaded is not None:
@@ -189,7 +189,7 @@ class ShardReader(GraphState):
         return ShardPool(lexical, dense, subjects, named, records)
 
     def _pack_records(self, rows: Sequence[int], words: Words | None = None, clauses: Float32 | None = None) -> bytes:
-        """Return a record for each chunk, as bytes; full if ``words``, hashes of the question's words, are given."""
+        """Return a record of each chunk as bytes: full with ``words``, else short; see :mod:`monograph.shelf.pools`."""
         ids = self.snapshot.ids(rows)
         names = [ids.get(row, "") for row in rows]
         if words is None:
@@ -211,7 +211,7 @@ class ShardReader(GraphState):
         return self.ids(self.snapshot.containing(text, k, allowed))
 
     def cosines(self, rows: Sequence[int], vectors: Float32) -> tuple[Int64, Float32]:
-        """See ``Reader.cosines``."""
+        """Return the cosines of chunks to vectors: see :meth:`monograph.search.reader.Reader.cosines`."""
         return self.snapshot.cosines(rows, vectors)
 
     # Texts.
@@ -236,10 +236,10 @@ class ShardReader(GraphState):
         return {row: (keys[memo_row], title) for row, (memo_row, title) in found.items() if memo_row in keys}
 
     def starts(self, rows: Sequence[int]) -> tuple[tuple[str, ...], list[NamedText]]:
-        """Return (keys of names, one named text for each chunk, in order).
+        """Return (keys of names, one named text for each chunk in the order of ``rows``).
 
-        A named text is the text of a chunk with its names: see :data:`monograph.search.names.NamedText`. Here each name
-        is given by the index of its key in the first value, instead of by its row.
+        A named text is a chunk's text with names: see :data:`monograph.search.names.NamedText`. Instead of a name's
+        row, it has the index of the name's key in the first value.
         """
         self.snapshot.cache.ahead.starts(self.connection, rows)
         texts = chunks.named_texts(self.connection, rows)
@@ -270,9 +270,9 @@ class ShardReader(GraphState):
         return {row: index for index, row in enumerate(distinct)}, keys
 
     def subject_chunks(self, keys: Sequence[str], allowed: CompiledFilter) -> list[Subject]:
-        """Return chunks of the documents that are about names, as :data:`monograph.shelf.pools.Subject`.
+        """Return chunks of documents about the names with these keys, as :data:`monograph.shelf.pools.Subject`.
 
-        ``keys`` are the keys of the names. Documents without an allowed chunk are returned, too.
+        A document without an allowed chunk is returned with 0 as its chunk row.
         """
         key = {row: key for key, row in names.rows(self.connection, keys).items()}
         return [(*row[:2], key[row[2]], *row[3:]) for row in graphs.subject_rows(self.connection, key, allowed)]
@@ -295,9 +295,9 @@ class ShardReader(GraphState):
 
         - chunks of the documents that are about the names, as :data:`monograph.shelf.pools.Subject`;
         - for each of the first ``rare`` keys, in order, the rows of the chunks that mention the name, ascending;
-        - the bytes of one full record (:func:`monograph.shelf.pools.full`) for each chunk in the first two values.
+        - a full record (:func:`monograph.shelf.pools.full`) for each chunk in the first two values, as bytes.
 
-        ``words`` are the hashes of the question's words, from which full records are computed.
+        ``words`` are hashes of the question's words.
         """
         subjects, mentions = self.subject_chunks(keys, allowed), self.mentions(keys[:rare], allowed)
         rows = dict.fromkeys([*(subject[3] for subject in subjects if subject[3]), *chain.from_iterable(mentions)])
@@ -326,7 +326,7 @@ class ShardReader(GraphState):
         return loaded, [spellings[index] for index in where]
 
     def named_in(self, texts: Mapping[str, str], kinds: Collection[str]) -> dict[str, list[Mention]]:
-        """See ``Reader.named_in``."""
+        """Return the mentions in chunks: see :meth:`monograph.search.reader.Reader.named_in`."""
         return self.snapshot.named_in(texts, kinds)
 
     # Names and entities, outside of a search.

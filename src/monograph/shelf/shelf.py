@@ -297,7 +297,7 @@ class Shelf(Questions):
         """Switch to the newest version of the shelf, and return the number of this version.
 
         If the newest version is open already, nothing changes. Otherwise the shelf closes the version that was open
-        before, and removes fetched objects that only other versions use from this machine. Searches that are still
+        before, and removes from this machine fetched objects that only other versions use. Searches that are still
         running in other threads may then fail.
         """
         newest = latest(self._place.objects)

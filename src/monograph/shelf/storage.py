@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 OBJECTS = "objects"
-"""Name of the folder in storage that has the shards, contents files and catalogues. Each is named by its digest."""
+"""Folder in storage for shards, contents files (lists of a shard's documents, files and names), catalogues."""
 
 SCHEMES = ("s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss")
 PIECE = 8 << 20
@@ -94,7 +94,7 @@ class StoredObject:
 class Storage:
     """Immutable objects in a folder or a bucket, with names like ``versions/00000001.json``. See :func:`storage_at`.
 
-    ``address`` is the address of the bucket, or the path of the folder. ``folder`` is that path, or None for a bucket.
+    ``address`` is the bucket's address or the folder's path. ``folder`` is the folder's path, or None for a bucket.
     All methods raise ShelfUnreachable if the storage does not answer, and StorageFull if a disk is full.
     """
 
@@ -123,9 +123,9 @@ class Storage:
         """Put an object into storage unless the name is taken, and return whether it was put.
 
         ``source`` is a file, or the bytes of the object. Readers see the whole object or none. If several writers put
-        an object of the same name at the same time, only one of the writers gets True. Exception: a bucket cannot check
-        for absence when it stores a file larger than ``PIECE`` bytes, so two writers may both put that object and get
-        True. Name large objects by their digests: then the writers put the same bytes.
+        an object of the same name at the same time, only one of the writers gets True. Exception: in a bucket, two
+        writers may both put a file larger than ``PIECE`` bytes under the same name, and both get True. Name large
+        objects by their digests: then the writers put the same bytes.
         """
         with self._translate_errors(f"cannot store {name} in"):
             if self._folder is not None:
@@ -215,10 +215,10 @@ class Storage:
                 self._client.delete(self._store, name)
 
     def remove_staged(self, age: float = 0.0) -> None:
-        """Remove unfinished files that killed writers left in the storage folder, if at least ``age`` seconds old.
+        """Remove unfinished files of killed writers, if the files are at least ``age`` seconds old.
 
-        Does nothing if the storage is a bucket, because a bucket does not list unfinished uploads. The owner of the
-        bucket removes unfinished uploads by a bucket rule (on S3: AbortIncompleteMultipartUpload).
+        Does nothing if the storage is a bucket, because a bucket does not list unfinished uploads. A rule of the
+        bucket can remove these uploads (on S3: AbortIncompleteMultipartUpload).
         """
         if self._folder is None:
             return
@@ -229,7 +229,7 @@ class Storage:
 
     @contextmanager
     def _translate_errors(self, what: str, name: str = "") -> Iterator[None]:
-        """Raise Monograph's errors for errors of the storage client; ``what`` begins the message."""
+        """Translate the storage client's errors. Messages begin with ``what``. ``name``: the object to read, if any."""
         exceptions = self._client.exceptions
         try:
             yield
@@ -405,8 +405,8 @@ def shelf_place(
     """Return the place of a shelf, and create the shelf's folder on this machine.
 
     ``url`` is the shelf's address. ``home`` is the shelf's folder on this machine; None means a folder in
-    ``~/.cache/monograph`` that is named by a hash of the address. If ``url`` is a folder that does not exist, it is
-    created if ``create`` is True.
+    ``~/.cache/monograph`` that is named by a hash of the address. If ``create`` is True, a missing folder ``url`` is
+    created.
 
     Raises the errors of :func:`storage_at`. Raises InputError if ``home`` cannot be created.
     """

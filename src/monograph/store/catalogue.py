@@ -1,4 +1,4 @@
-"""Names of many shards in one file, and the document hashes of one shard."""
+"""Rows of a shelf's catalogue (names of all shards) and contents files (hashes of a shard's documents)."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Totals:
     """Counts of one shard, and the date of its newest document.
 
     ``words`` is the number of words in all chunks.
-    ``newest`` is the last second of the latest date of a document, in seconds since 1970. Dates that were taken from
-    the time of a file do not count. ``newest`` is None if no document has another date.
+    ``newest`` is the last second of the newest document's date, in seconds since 1970; None if no document has a date.
+    Dates that were taken from the time of a file do not count.
     """
 
     documents: int
@@ -36,13 +36,14 @@ class Totals:
 class Share:
     """Names and counts of one shard. If it is loaded from a catalogue: names and counts of all shards.
 
-    ``names`` has (key, signature, code, uses, persons, whether a document is about the name), in order of key, for each
-    name in use or in ``aliases``. The first five are columns of the table ``names``:
+    ``names`` has a row for each name whose uses are above 0 or that is in ``aliases``, in order of key. The values:
 
-    - ``signature``: a number that the spellings of one name have in common (:func:`monograph.graph.names.signature`);
-    - ``code``: one bit for the sign of each value of the name's embedding, as bytes; None without an embedding;
-    - ``uses``: number of chunks that mention the name, plus number of documents that are about it;
-    - ``persons``: number of chunks in which the name is that of a person.
+    - key: the form in which names are compared;
+    - signature: a number that the spellings of one name have in common (:func:`monograph.graph.names.signature`);
+    - code: one bit for the sign of each value of the name's embedding, as bytes; None without an embedding;
+    - uses: number of chunks that mention the name, plus number of documents that are about the name;
+    - persons: number of chunks in which the name is a person's;
+    - whether a document is about the name.
 
     ``aliases`` has (key of the short name, key of the full name) for each short name that a document defines, in order
     of the keys. ``totals`` has one item for each shard.
@@ -65,10 +66,7 @@ def load_share(connection: Connection) -> Share:
 
 
 def load_totals(connection: Connection) -> list[Totals]:
-    """Return the counts of each shard of a catalogue, in the order of the shards.
-
-    For another file, return its own counts.
-    """
+    """Return the counts of each shard of a catalogue, in order; for another file, a list with its own counts."""
     stored = scalar(connection, "SELECT value FROM settings WHERE name = 'shards'")
     if stored is None:
         return [Totals(documents.count(connection), *terms.totals(connection), documents.newest(connection))]
@@ -76,11 +74,11 @@ def load_totals(connection: Connection) -> list[Totals]:
 
 
 def store_shares(connection: Connection, shares: Iterable[Share]) -> None:
-    """Store the names and counts of all shards in a file that has no names yet: the catalogue.
+    """Store the names and counts of all shards in a catalogue that has no names yet.
 
     ``shares`` are in the order of the shards. The counts ``uses`` and ``persons`` of a name are summed over the shards.
     The name's ``code``, the signs of its embedding, is taken from the first shard that has a code for the name. The
-    catalogue has no documents, so 0 is stored as the document row of subjects and aliases.
+    rows of ``subjects`` and ``aliases`` have 0 as document, because the catalogue has no documents.
     """
     connection.execute("CREATE TEMP TABLE shares (shard, key, signature, code, uses, persons, is_subject)")
     connection.execute("CREATE TEMP TABLE stated (key, full)")
@@ -123,7 +121,7 @@ def copy_documents(source: Connection, target: Connection) -> None:
 
 
 def document_hashes(connection: Connection, ids: Sequence[str] | None = None) -> dict[str, bytes]:
-    """Return the hashes of all documents, or of those with the given ids, by id; unknown ids are left out."""
+    """Return {id: hash} of all documents, or of documents with the given ids; unknown ids are left out."""
     if ids is None:
         return dict(connection.execute("SELECT id, sha256 FROM documents"))
     return dict(select(connection, "SELECT id, sha256 FROM documents WHERE id IN", ids))

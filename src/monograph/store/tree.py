@@ -1,8 +1,8 @@
 """Rows of the tree of summaries (EraRAG): its nodes, its hyperplanes and marks of outdated nodes.
 
 The nodes of layer 0 are the chunks. The nodes of a higher layer are summaries of the layer below. In each layer, nodes
-are ordered by rank, then by key. Successive nodes are grouped into segments (:mod:`monograph.tree.segment`), and each
-segment has one summary.
+are ordered by rank and key (see :class:`NodeRow`). Successive nodes are grouped into segments
+(:mod:`monograph.tree.segment`), and each segment has one summary.
 """
 
 from __future__ import annotations
@@ -27,12 +27,11 @@ class NodeRow:
     ``node`` is the row number. ``layer`` is 0 for chunks. ``rank`` is the node's position in its layer, an integer of
     63 bits that is computed from the node's vector and key (:func:`monograph.tree.hash.full_rank`). ``key`` is a hash:
     for a chunk, of its id and text; for a summary, of its children's keys and of the summarizer. ``parent`` is the row
-    of the summary above the node; None if there is no such summary. ``chunk`` is the row of the chunk; None for a
-    summary.
+    of the summary above the node; None if there is none. ``chunk`` is the row of the chunk; None for a summary.
 
-    The other fields are None for a chunk. ``gist`` is the memo row of the summary's text, and ``vector`` is the memo
-    row of the summary's embedding. ``nearest`` is the row of a chunk below the summary, chosen by following the child
-    with the nearest vector: this child, if it is a chunk, or else the child's own ``nearest``.
+    The other fields are None for a chunk. ``gist`` and ``vector`` are the memo rows of the summary's text and
+    embedding. ``nearest`` is the row of a chunk below the summary. It comes from the child whose vector is nearest to
+    the summary's vector: the ``chunk`` of this child, or its ``nearest`` if the child is a summary.
     """
 
     node: int

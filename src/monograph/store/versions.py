@@ -21,9 +21,9 @@ from monograph.store.file.rows import column, integer, loaded_object, lookup
 from monograph.values import Chunk, Document, Valid, Version
 
 DAY = 86_400
-"""Tolerance for the clock of a file, in seconds.
+"""Number of seconds that a file's clock may be ahead.
 
-A write is refused if the file's clock is further ahead than this of both the last write and this machine's clock.
+A write is refused if the clock is more than this ahead of the last write, and also of this machine's clock.
 """
 
 
@@ -40,12 +40,12 @@ class VersionEnding:
 
 
 def ending(connection: Connection, clock: Callable[[], float] | None, *, forgotten: bool) -> VersionEnding | None:
-    """Return when and how a write transaction ends versions of documents.
+    """Return when and how a write transaction ends versions of documents; None if ``clock`` is None.
 
-    ``clock`` returns the time in seconds since 1970. It is None for a file that keeps no previous versions; then None
-    is returned. The times that a file stores never go back. So if the clock is behind the latest stored time, the
-    second after the latest stored time is used. Raises InputError if the time of the clock is out of range, or is more
-    than a day ahead of both the latest stored time and this machine's clock.
+    ``clock`` returns the time in seconds since 1970. A file that keeps no previous versions has no clock. For
+    ``forgotten`` see :class:`VersionEnding`. The times in a file never go back: if the clock is behind the latest
+    stored time, the second after the latest stored time is used. Raises InputError if the clock's time is out of range,
+    or is more than a day ahead of both the latest stored time and this machine's clock.
     """
     if clock is None:
         return None
@@ -103,8 +103,8 @@ def drop(connection: Connection, numbers: Sequence[int]) -> None:
 def numbers_of(connection: Connection, name: str, second: int | None = None) -> list[int]:
     """Return the rows of the previous versions of a document, oldest first.
 
-    ``name`` is the id of the document. If no previous version has this id, ``name`` is taken as a uri. With ``second``,
-    only versions are returned that were valid at the end of that second.
+    ``name`` is the document's id, or its uri if no previous version has the id ``name``. With ``second`` (counted from
+    1970), only versions are returned that were valid at the end of this second.
     """
     column = "id" if _select_numbers(connection, "id = ?", name) else "uri"
     if second is None:
@@ -123,7 +123,7 @@ def valid_at(connection: Connection, second: int) -> list[int]:
 
 
 def incomplete_at(connection: Connection, second: int, *, graph: bool) -> list[int]:
-    """Return the rows of the incomplete previous versions among those valid at the end of ``second``, oldest first.
+    """Return the rows of previous versions that were valid at the end of ``second`` and are incomplete, oldest first.
 
     A version is incomplete if one of its chunks has no vector or, with ``graph``, no extraction.
     """
@@ -133,9 +133,9 @@ def incomplete_at(connection: Connection, second: int, *, graph: bool) -> list[i
 
 
 def versions_under(connection: Connection, root: str) -> dict[int, str]:
-    """Return the previous versions whose uri is a root or is below a root: {version row: document id}.
+    """Return the previous versions of documents from a root: {version row: document id}.
 
-    ``root`` is the uri of the root.
+    A version is from a root if its uri is ``root``, or begins with ``root`` and a slash.
     """
     return dict(
         connection.execute(
@@ -155,8 +155,8 @@ def _select_numbers(connection: Connection, condition: str, *values: str | int) 
 def last_change(connection: Connection, second: int) -> int:
     """Return the latest second, not after ``second``, in which a document was added, changed or removed.
 
-    Changes that the file has not recorded are unknown. If no change is recorded, return the first second of year 1, the
-    least time that Python's dates can express.
+    Only recorded changes count. If no change is recorded, return the first second of year 1, the least time that
+    Python's dates can express.
     """
     query = """SELECT max(coalesce((SELECT max(valid_from) FROM documents WHERE valid_from <= ?1), ?2),
             coalesce((SELECT max(valid_from) FROM versions WHERE valid_from <= ?1), ?2),
@@ -186,8 +186,8 @@ class PreviousVersion:
 
     ``document`` has the version's text, and ``sha256`` the hash of all inputs of the document. ``valid`` has the
     second in which the version began, and the second in which it ended. ``given`` has one value for each chunk: the
-    packed vector that a caller supplied, or None if no caller supplied one. ``dated`` is the date of the document's
-    content, as stored columns.
+    packed vector that a caller supplied, or None if no caller supplied one. ``dated`` has the columns of the
+    document's date.
     """
 
     document: Document
@@ -236,9 +236,9 @@ def load(connection: Connection, numbers: Iterable[int]) -> Iterator[PreviousVer
 
 
 def mark(connection: Connection, versions: Iterable[PreviousVersion]) -> None:
-    """Set the validity and the dates of documents to those of previous versions with the same ids.
+    """Copy the validity and the dates of previous versions to the documents with the same ids.
 
-    Use it for a snapshot: a copy of the file in which these documents were stored again from their previous versions.
+    Use it for a snapshot: a copy of the file in which these previous versions were stored as documents again.
     """
     connection.executemany(
         """UPDATE documents SET valid_from = ?1, valid_until = ?2, dated = ?3, dated_until = ?4, dated_by = ?5,
@@ -272,7 +272,7 @@ def drop_extractions(connection: Connection) -> None:
 
 
 def _compute_checksum(connection: Connection, number: int) -> int:
-    """Compute the checksum of a previous version's content: the checksum that its document had before."""
+    """Compute the checksum of a previous version's content, as it is computed for a current document."""
     query = f"SELECT {documents.SEALED}, CAST(text AS BLOB) FROM versions WHERE version = ?"  # noqa: S608
     *fields, text = connection.execute(query, (number,)).fetchone()
     chunks_query = f"""SELECT {documents.SEALED_CHUNK} FROM version_chunks AS c LEFT JOIN memo AS m ON m.memo = c.vector

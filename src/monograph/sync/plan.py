@@ -1,4 +1,4 @@
-"""Changes of files and folders since they were last read."""
+"""Comparison of files on disk with the stored files: the plan of a sync."""
 
 from __future__ import annotations
 
@@ -38,22 +38,19 @@ def make_plan(
     prune: bool = False,
     follow_links: bool | None = None,
 ) -> Plan:
-    """Compare files on disk with the stored files. Return the plan of changes, in order of uri.
-
-    The cost of the plan is not computed: ``Plan.cost`` is None.
+    """Compare files on disk with the stored files, and return the plan of a sync. ``Plan.cost`` is None.
 
     Parameters
     ----------
     paths:
-        Files and folders to sync. In folders, these are skipped: hidden files, files of systems and editors, .mono
-        files, and files that match .monographignore. Links to folders within a root are followed, but each folder is
-        entered once. A path may be a moved root: the old path of the root no longer exists, and at least half of the
-        root's files are at the new path, unchanged.
+        Files and folders to sync. Folders are read without hidden, temporary and .mono files, and without files that
+        match .monographignore. Links that stay within a root are followed, but each folder is entered once. A root
+        counts as moved if its path no longer exists, but at least half of its files are at the new path, unchanged.
     verify:
         Compare SHA-256 even if size and time of change are unchanged.
     prune:
-        If one of ``paths`` has stored files, but now contains no file, remove its documents. Without ``prune``, this is
-        a problem and the documents stay, because an unmounted disk looks the same.
+        Whether to remove the documents of a path that has stored files, but now contains no file. Without ``prune``,
+        the documents stay and a problem is reported, because an unmounted disk looks the same.
     follow_links:
         Whether to follow links that lead out of a root. If None, the stored setting of the root decides; for a new
         root, such links are not followed.
@@ -146,7 +143,7 @@ class _PlanDraft:
 
 
 def _scan_path(database: Database, path: str, named: Mapping[str, Root], follow_links: bool | None) -> _SeenPath:
-    """Return the files at or below a path, and its root. ``named`` has the roots of the plan so far, by name."""
+    """Return the files at or below a path, and the root of the path. ``named`` is {name: root} of the plan so far."""
     others = tuple(named.values())
     found_root = roots.find(database, path, (), others)
     follow = found_root.root.follow_links if follow_links is None else follow_links
@@ -214,7 +211,10 @@ def _compare(
     *,
     verify: bool,
 ) -> dict[str, Change]:
-    """Return {uri: change} of each file found at a path, even if it is unchanged, and of stored files that are gone."""
+    """Return {uri: change} of the files in ``seen`` (kind ``same`` if unchanged) and of stored files that are gone.
+
+    Files in ``unread`` (see :func:`_load_unread`) count as unchanged until they change.
+    """
     changes: dict[str, Change] = {}
     suspect: dict[str, Change] = {}
     nested = any(is_under(root.place, [seen.path]) for root in seen.found.others)
@@ -316,14 +316,14 @@ class _FolderWalk:
             waiting.extend((subfolder, rules) for subfolder in reversed(folders))
 
     def leads_outside(self, path: str) -> bool:
-        """Return whether a link that is not followed leads out of the root. If so, add it to ``out``."""
+        """Return whether a path must be skipped because it leads out of the root. If so, add the path to ``out``."""
         real = None if self.root.follow_links else path_outside(path, self.home)
         if real is not None:
             self.out.append((path_to_text(path), path_to_text(real)))
         return real is not None
 
     def rules_of(self, rules: Rules, folder: str) -> Rules:
-        """Return ``rules`` with a folder's ignore file added. If it cannot be used, add a problem instead."""
+        """Return ``rules`` with a folder's ignore file added. If this file is unreadable or invalid, add a problem."""
         try:
             return rules.at(folder)
         except SourceError as error:
@@ -332,7 +332,7 @@ class _FolderWalk:
             return rules
 
     def _enter(self, entry: os.DirEntry[str]) -> list[str]:
-        """Return [path] for a folder to enter; [] if the folder was entered before or leads out of the root."""
+        """Return [path] of a folder to enter; [] if it was entered before, or is a link out of the root."""
         if entry.is_symlink() and self.leads_outside(entry.path):
             return []
         state = entry.stat()

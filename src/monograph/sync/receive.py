@@ -145,7 +145,7 @@ def _make_write_error(path: Path, error: OSError) -> Exception:
 
 
 def _resolve_folder(root: Root, below: str) -> Path:
-    """Return the path of the folder ``below`` the root (empty: the root). Raises InputError if it is invalid."""
+    """Return a folder's path. ``below`` is relative to the root. Raises InputError if the folder is invalid."""
     root_path = text_to_path(root.place)
     parts = arguments.text(below, "the folder").split("/") if below else []
     if any(not part or part in (".", "..") or "\0" in part or "\\" in part for part in parts):

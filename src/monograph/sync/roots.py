@@ -57,7 +57,7 @@ def find(database: Database, path: str, files: Sequence[tuple[str, int, int]], n
 def _find_moved(
     database: Database, known_roots: Sequence[Root], path: str, files: Sequence[tuple[str, int, int]]
 ) -> Root | None:
-    """Return the known root that was moved to a path; None if there is none, or if several are equally likely."""
+    """Return the root that was moved to a path; None without such a root, or if several match equally well."""
     missing = [root for root in known_roots if not os.path.lexists(text_to_path(root.place))]
     states = {name: (size, modified_ns) for name, size, modified_ns in files} if missing else {}
     shares = []
@@ -98,7 +98,7 @@ def named(database: Database, name: str) -> Root:
 
 
 def move(database: Database, name: str, path: str | os.PathLike[str]) -> Move:
-    """Set the new path of a root that was moved. No file is read; the next sync finds the changes there.
+    """Set the new path of a root that was moved, without reading files. The next sync finds changed files.
 
     Raises
     ------
@@ -158,7 +158,7 @@ def is_under(uri: str, folders: Iterable[str]) -> bool:
 
 
 def _make_failure(problem: Problem, changes: Mapping[str, Change], known_roots: Sequence[Root]) -> Failure:
-    """Return the failure of a problem, with the file and the file's root."""
+    """Return a Failure: a problem with its file and the file's root."""
     # The uri of the problem may name a part of the file: a file in an archive, or a line.
     for file in (problem.uri, problem.uri.split(INSIDE)[0], problem.uri.rpartition(":")[0]):
         if file in changes:

@@ -16,7 +16,7 @@ from monograph.sync.plan import make_plan, plan_paths
 from monograph.values import ChangeKind, Plan, Report, WatchEvent, WatchEventKind
 
 QUIET_MS, LONGEST_MS = 100, 800
-"""Changes are collected until QUIET_MS milliseconds pass without a further one, but for LONGEST_MS at most."""
+"""A batch of changes ends after QUIET_MS milliseconds without a change, or LONGEST_MS after its start."""
 
 LOOK_MS = 1_000
 """Milliseconds between two checks whether a missing folder is back, and whether a watched folder was replaced."""

@@ -33,9 +33,9 @@ from monograph.tree.segment import Bounds, NodeList, NodeOrder, Segment, TreeNod
 from monograph.values import Float32, content_hash
 
 MANY = 16
-"""Least number of nodes per change at which a layer is read only near the changes.
+"""Least ratio of a layer's nodes to its changes for which only the nodes near the changes are read.
 
-A change is an added or removed node. A layer with fewer nodes per change is read completely.
+A change is an added or removed node. Below this ratio, all nodes of the layer are read.
 """
 _COMPARED_AT_ONCE = 1_024
 """Number of segments whose nodes' vectors are loaded at a time."""
@@ -47,7 +47,7 @@ class TreeChanged(BusyFile):
 
 @dataclass(frozen=True, slots=True)
 class TreeRecipe:
-    """Settings that determine a tree, together with its chunks and its hyperplanes.
+    """Settings of a tree. Together with the chunks and the hyperplanes, they determine the tree.
 
     ``summarizer`` is the key of the summarizer. ``max_tokens`` is the maximum number of tokens of a summary. ``bounds``
     are the least and the greatest number of nodes in a segment. ``layers`` is the maximum number of layers of
@@ -108,10 +108,8 @@ class _DraftNode:
 
     ``node.row`` is a temporary, negative number, because the node is not stored yet.
 
-    For a summary, ``made`` is the summary. ``nearest`` is the row of a chunk under the summary, chosen as for
-    :class:`monograph.store.tree.NodeRow`.
-
-    For a chunk, ``made`` has the text and the vector of the chunk, and ``nearest`` is the row of the chunk itself.
+    - Summary: ``made`` is the summary, and ``nearest`` a chunk row (see :class:`monograph.store.tree.NodeRow`).
+    - Chunk: ``made`` has the text and the vector of the chunk, and ``nearest`` is the row of the chunk itself.
     """
 
     node: TreeNode
@@ -124,12 +122,12 @@ class TreeDraft:
     """A change of the tree in memory that is not stored yet.
 
     - ``version``: version of the stored tree when the draft was begun.
-    - ``rebuild``: whether to check every segment of chunks, even if no chunk changed. Its summary is then kept only if
-      the recipe gives it the same key (:meth:`TreeRecipe.key`).
+    - ``rebuild``: whether to check the segments of layer 0 even if no chunk changed. A segment keeps its summary only
+      if :meth:`TreeRecipe.key` still returns the key of this summary.
     - ``planes``: new hyperplanes if the draft replaces the whole tree; None if the draft changes the stored tree.
     - ``fresh``: new nodes of each layer. Layer 0, the chunks, has new nodes only if ``planes`` is set.
-    - ``gone``: stored nodes to remove from each layer, as {row: rank}. A draft removes no nodes of layer 0.
-    - ``top``: highest layer of the new tree; None until :func:`cut` has reached it.
+    - ``gone``: stored nodes to remove from each layer, as {row: rank (position in the layer)}; none of layer 0.
+    - ``top``: highest layer of the new tree; None until :func:`cut` returns None.
     """
 
     version: int
@@ -243,7 +241,7 @@ def texts(connection: Connection, draft: TreeDraft, cuts: Sequence[SegmentToSumm
 
 
 def node_texts(connection: Connection, rows: Collection[store.NodeRow]) -> dict[int, str]:
-    """Return the texts of stored nodes, chunks and summaries, by the row number of the node.
+    """Return {row number of the node: text} of stored nodes. A node is a chunk or a summary.
 
     Raises DamagedFile if a summary cannot be decoded.
     """
@@ -305,7 +303,7 @@ def add_layer(connection: Connection, draft: TreeDraft, planes: Planes, made: Se
 def _make_finder(
     connection: Connection, draft: TreeDraft, dimension: int, nodes: Sequence[TreeNode]
 ) -> Callable[[Segment, Float32], int]:
-    """Return a function that finds the chunk to show for a summary, given its segment and its vector."""
+    """Return a function that finds ``_DraftNode.nearest`` of a summary, given the summary's segment and vector."""
     draft_nodes = {draft_node.node.row: draft_node for draft_node in draft.fresh[draft.layer]}
     # ``nodes`` are the nodes of all segments that ``find`` will get.
     rows = store.load(connection, [node.row for node in nodes if node.row > 0])

@@ -3,11 +3,11 @@
 A code has one bit for each hyperplane: the side of the plane on which the vector lies. EraRAG hashes with random
 planes. Learned planes divide the vectors of a file in halves instead:
 
-- The first planes form a binary tree of planes. The root divides all vectors; each other plane divides one of the two
-  halves that the plane above it has made. A plane is at right angles to the line between the means of its two halves
-  (2-means), and lies at the median, so that the halves are equal in size.
-- Each of the other planes divides all vectors. It is at right angles to one of their principal directions, and lies at
-  the median, too.
+- The first planes form a binary tree. The root divides all vectors; each other plane divides one half of its parent.
+  The direction of a plane joins the means of its two halves (balanced 2-means).
+- Each remaining plane divides all vectors. The direction of the plane is a principal direction of the vectors.
+
+The threshold of a plane is the median of the products of vector and direction, so that the halves are equal in size.
 
 Vectors and planes are rounded to integers before they are multiplied, so the products are exact. A vector therefore has
 the same code on every machine and in every batch.

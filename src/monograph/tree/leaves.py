@@ -1,4 +1,4 @@
-"""The lowest layer of the tree, kept in step with chunks, and the statistics of the tree."""
+"""Lowest layer of the tree: updates after changes of chunks. Also the statistics of the whole tree."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from monograph.tree.segment import NodeList, TreeNode, segments
 
 _AT_ONCE = 4_096
 _ROUNDING = 2e-6
-"""Largest difference between two values of one cosine that were summed in different orders and rounded."""
+"""Tolerance when comparing cosines that were summed in different orders and rounded."""
 
 
 def faults(

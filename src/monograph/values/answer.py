@@ -123,8 +123,8 @@ class BestSentence:
         Probability that the sentence answers the question, 0 to 1. It is never above the confidence of the whole
         answer.
     within:
-        Name, date or number in the sentence that the question asks for with who, where, when, how many or how much.
-        None if the sentence has no such name, date or number.
+        Short answer in the sentence: a name, date or number if the question asks who, where, when, how many or
+        how much. None if there is none.
     """
 
     span: Span
@@ -279,8 +279,8 @@ class Answer:
     Parameters
     ----------
     text:
-        The answer. Without a model, it is the best sentence, which begins with ``»``, and then the numbered passages
-        that may contain the answer.
+        The answer. Without a model: the best sentence after the mark ``»``, then numbered passages that may contain
+        the answer.
     citations:
         Pieces of the context that the answer cites, in order of their numbers. Without a model: the best pieces.
     context:
@@ -346,8 +346,8 @@ class Effort:
     stopped:
         Why the search ended:
 
-        - ``"enough"``: the stop condition ended it.
-        - ``"short"``: the stop condition ended it, but no measured stop condition reaches the target recall.
+        - ``"enough"``: the stop condition ended the search.
+        - ``"short"``: the stop condition ended the search, but its measured recall is below the target recall.
         - ``"all"``: every cluster was searched.
         - ``"exact"``: all vectors that the filter allows were compared. They are few, or their codes did not separate
           the best vectors from the others.
@@ -371,11 +371,11 @@ class Origin:
     - ``phrase``: share, in (0, 1], of the query's quoted phrases that the chunk contains word for word;
     - ``tfidf``: RAGdb's hybrid score;
     - ``graph``: probability, in [0, 1], that the chunk is evidence;
-    - ``tree``: cosine, in [-1, 1], of a summary with the question; 0 for a hit that a context adds without a search;
-    - ``feedback``: highest cosine of the chunk with the question, embedded together with each of the most probable
-      chunks in turn;
-    - ``minirag``: cosine of the chunk with the question. If the graph has descriptions of entities in the chunk, the
-      chunk is embedded together with these;
+    - ``tree``: cosine, in [-1, 1], of a summary with the question; 0 if a context added the hit without a search;
+    - ``feedback``: highest cosine of the chunk with several vectors. Each is the embedding of the question followed by
+      one of the most probable chunks;
+    - ``minirag``: cosine of the chunk with the question. Descriptions of the chunk's entities, if the graph has any,
+      are embedded together with the chunk;
     - ``rerank``: the reranker's score, on its own scale;
     - ``time``: 1 for a hit that was promoted because it is from the requested time. The rank is the hit's rank before
       the promotion.
@@ -424,11 +424,11 @@ class Hit:
     Hits are ordered by ``score``, highest first. In the modes ``lexical`` and ``dense``, ``score`` is the retriever's
     absolute score. In ``hybrid`` it is the fused score (see :mod:`monograph.search.fusion`), and ``origins`` has the
     absolute scores. ``relevance`` is in [0, 1] and never rises from a hit to the next: see
-    :mod:`monograph.search.fusion`. If a reranker ordered the hits, ``score`` and ``relevance`` follow from the rank,
-    and the reranker's score is in ``origins`` (see :mod:`monograph.search.rerank`).
+    :mod:`monograph.search.fusion`. A reranker changes the order only: the first hit gets the best ``score`` and
+    ``relevance`` of the search, and so on. The reranker's score is in ``origins`` (see :mod:`monograph.search.rerank`).
 
     ``metadata`` is the document's metadata, updated with the metadata of the chunk itself. If the hit is a summary,
-    ``summary`` is set, and ``chunk`` is a chunk under the summary with a vector near the vector of the summary.
+    ``summary`` is set, and ``chunk`` is a chunk under the summary that has a similar vector.
     ``note`` names the parts of the file that the search could not use. ``date`` is the date of the document, if known.
     ``valid`` is the period in which this version of the document was current, if the file keeps history.
     """

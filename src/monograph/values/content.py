@@ -102,7 +102,7 @@ def cite(metadata: Metadata) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Passage:
-    """Chunk of a document that the caller has cut, as frameworks do.
+    """Chunk of a document, cut by the caller instead of Monograph.
 
     Parameters
     ----------
@@ -111,8 +111,8 @@ class Passage:
     id:
         Id of the chunk, kept unchanged. If empty, it is derived from the content.
     metadata:
-        Metadata of the chunk. Filters and hits see it together with the document's metadata. If both have the same key,
-        the value of the chunk is used.
+        Metadata of the chunk. In filters and hits, it is merged with the document's metadata. If both have the same
+        key, the value of the chunk is used.
     vector:
         float32 of shape (dimension,), or None to have the text embedded.
     start:
@@ -211,7 +211,7 @@ class Document:
                 _check(arguments.vector, passage.vector, f"the vector of {name}")
 
     def _text_of_passages(self, owner: str) -> str:
-        """Return a document's own text if its passages have a ``start`` in it, else the joined passages."""
+        """Return the document's text: as given if the passages have a ``start``, else the joined passages."""
         if any(passage.start is not None for passage in self.passages):
             for passage in self.passages:
                 start = -1 if passage.start is None else passage.start
@@ -326,8 +326,7 @@ class Valid:
     since:
         Second in which the version was stored.
     until:
-        Second in which the version was replaced or removed. The period ends before it. None while the version is
-        current.
+        Second in which the version was replaced or removed; not part of the period. None while the version is current.
     """
 
     since: int

@@ -194,13 +194,13 @@ class Neighbourhood:
     centre:
         Ids of the entities whose neighbourhood this is.
     entities:
-        Entity nodes: the centre first, then the other entities by number of hops from the centre. Entities with the
-        same number of hops are ordered by the weight of their heaviest link to the hop before, highest first.
+        Entity nodes: the centre first, then the other entities by number of hops from the centre. Equally distant
+        entities are ordered by the weight of their heaviest link to an entity one hop nearer, highest first.
     links:
         Edges between these entities, heaviest first.
     chunks:
-        Chunk nodes: chunks that name at least one of the entities. Chunks that name the centre come first. In each of
-        the two groups, the chunks whose links have the largest sum of surprises come first (see :class:`Link`).
+        Chunk nodes: chunks that name any of the entities; chunks that name the centre first. Both groups are sorted by
+        total surprise (see :class:`Link`) of links that list a chunk, highest first. The centre's links count twice.
     mentions:
         Edges between entities and chunks, as (entity id, chunk id).
     cut:

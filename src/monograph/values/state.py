@@ -7,24 +7,24 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class IndexStats:
-    """Design and state of the vector index.
+    """Counts of the vector index, its memory, and the expected loads and recall of a search.
 
     Parameters
     ----------
     vectors:
         Number of different vectors that can be found.
     clusters:
-        Number of clusters. Each is a row of the file, with its centroid in memory. 0 if there are no clusters, and
-        every query is compared with every vector.
+        Number of clusters. Each is a row of the file, with its centroid in memory. With 0 clusters, every query is
+        compared with every vector.
     entries:
-        Number of entries in the clusters: about two per vector in the codes design, one in the graph design.
+        Number of entries in all clusters. A vector usually has two in the codes design, one in the graph design.
     dead:
         Number of deleted entries that still take space, until their cluster is rewritten.
     memory:
         Bytes in memory for searches: centroids, their graph, cached clusters or vectors.
     expected_loads:
-        Average number of clusters that a search with k = 10 reads to reach ``target_recall``, as measured by the
-        calibration. None if every cluster is searched, as in a file of few vectors.
+        Average number of clusters that a search with k = 10 reads, as measured by the calibration. None if every
+        cluster is searched, as in a file of few vectors.
     target_recall:
         Average share of the nearest vectors that a search should find.
     expected_recall:
@@ -51,9 +51,9 @@ class TreeStats:
     layers:
         Number of summaries in each layer. The layer over chunks is first.
     sizes:
-        (size, number of segments of that size), ordered by size. A segment is the group of texts under one summary.
+        (number of texts, number of segments with that many texts), ascending. A segment is the texts under one summary.
     cosine:
-        Mean cosine of two chunks of one segment, over a sample of the segments of chunks; 0 if there are none.
+        Mean cosine of two chunks of one segment, over a sample of segments; 0 if no segment has two chunks.
     waiting:
         Number of added and removed nodes (chunks or summaries) for which the summaries above are not updated yet. It is
         0 except after a crash or a failed summary.
@@ -141,8 +141,8 @@ class Brief:
 class Finding:
     """Fault that a check found.
 
-    ``table`` is the damaged table, or another damaged part such as ``file`` or ``catalogue``. ``fault`` describes the
-    fault. ``repairable`` is whether ``repair`` can repair it. If not, ``hint`` may say what to do instead.
+    ``table`` is the damaged table or other part, such as ``file`` or a shelf's ``catalogue``. ``fault`` describes the
+    fault. If ``repair`` cannot repair it, ``repairable`` is False, and ``hint`` may say what to do.
     """
 
     table: str

@@ -32,7 +32,7 @@ class Root:
         stays the same if the root moves. The uri of a file in a folder is the name of the root and the path below the
         root: ``notes/boiler.md``. The uri of a file that is a root is its name.
     place:
-        Current absolute path. Bytes that are not UTF-8 are replaced by private characters, which can be stored.
+        Current absolute path. A byte that is not UTF-8 is stored as a private-use character: 0x80 as U+EF80.
     follow_links:
         Whether symbolic links to targets outside of the folder are followed.
     """
@@ -70,9 +70,9 @@ ChangeKind: TypeAlias = Literal["new", "changed", "gone", "same"]
 class Change:
     """Change of one file since the last sync.
 
-    ``uri`` begins with the name of its ``root``. ``size`` (bytes) and ``modified_ns`` (nanoseconds since 1970) are
-    those of the file on disk. For a ``gone`` file, they are the values that were stored last. ``touched`` is True for a
-    file whose time of change is new although its bytes are the same.
+    ``uri`` begins with the name of its ``root``. ``size`` (bytes) and ``modified_ns`` (nanoseconds since 1970) describe
+    the file on disk. If ``kind`` is ``gone``, they are the values stored last. ``touched`` is True if the file has a
+    different modification time, but the same bytes.
     """
 
     kind: ChangeKind
@@ -85,11 +85,11 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Cost of a write that is not carried out yet: numbers of values that the write would derive.
+    """Cost of a write that is not carried out yet: numbers of items that the write would process.
 
-    - ``documents``: documents to store or to complete.
+    - ``documents``: documents to store, or to add to the graph.
     - ``chunks``: chunks of new and changed documents that the file does not contain yet.
-    - ``embeddings``: vectors of chunks that the memo lacks. If the embedder may cost money, vectors of names are
+    - ``embeddings``: texts of chunks whose vectors are not in the memo. If the embedder may cost money, names are
       included, as far as the names are known without a call of a model.
     - ``embedding_tokens``: tokens of the texts to embed, counted by the tokenizer that cuts chunks.
     - ``extractions``: chunks that the extractor would process.
@@ -97,8 +97,8 @@ class Cost:
     - ``model_tokens``: upper bound of the number of tokens that the language models read and write in these calls.
     - ``summaries``: upper bound of the number of summaries.
     - ``typical_summaries``: estimated number of summaries (docs/explanation/tree.md).
-    - ``pictures``: pictures to describe. Each picture is one call in ``model_calls``. The tokens of the call are
-      estimated from the size of the picture and the longest answer.
+    - ``pictures``: pictures to describe. Each is one call in ``model_calls``. The tokens of the call are estimated
+      from the size of the picture and the maximum length of a description.
     """
 
     documents: int = 0
@@ -189,7 +189,7 @@ class Exported:
     """Counts of an export to the folder ``path``.
 
     ``documents``, ``chunks``, ``vectors``, ``entities``, ``mentions`` and ``links`` are the numbers of exported items.
-    ``size`` is the size of the exported files in bytes. ``graph`` is False if the last three kinds were not exported.
+    ``size`` is in bytes, of all exported files. ``graph``: whether entities, mentions and links were exported.
     """
 
     path: str

@@ -61,8 +61,8 @@ class Trace(NamedTuple):
 def measure(connection: Connection, space: Space, centroids: Centroids, count: int) -> Calibration:
     """Measure recall and number of loads of the stop conditions, on an index of ``count`` vectors.
 
-    The queries are a sample of the index's own vectors. Each is excluded from its own results. The true results are
-    those of an exhaustive comparison by 8-bit codes. With fewer than ``MANY`` vectors nothing is measured.
+    The queries are a sample of the index's vectors. Each query is excluded from its results. The true results come
+    from a comparison with all 8-bit codes. For fewer than ``MANY`` vectors, return a calibration without points.
     """
     if count < MANY:
         return Calibration(count)

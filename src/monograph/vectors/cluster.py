@@ -1,8 +1,8 @@
 """Clusters as bytes: the layout of a row in the file, and vectors as 2-bit codes.
 
-Layout, little-endian: a header of 32 bytes (magic ``MEC1``, kind of codes, n, dimension, checksum of the head,
-checksum of the codes; 4 bytes each, then 8 zero bytes), the head (n ids, int64, then n scales, float32), and the codes.
-The id of a deleted vector is -1. The score of an entry is the inner product of query and vector.
+Layout of n vectors, little-endian: a header of 32 bytes (magic ``MEC1``, kind of codes, n, dimension, checksum of the
+head, checksum of the codes; 4 bytes each, then 8 zero bytes), the head (n ids, int64, then n scales, float32), and the
+codes. The id of a deleted vector is -1. The score of a vector is its inner product with the query.
 
 There are two kinds of codes:
 
@@ -71,8 +71,8 @@ class Entries:
     """Coded vectors: ids int64 (n,), scales float32 (n,), codes uint8 (n, dimension).
 
     Entries with 2-bit codes have a ``centre``, and their codes are uint8 (n, width), as
-    :func:`monograph.vectors.kernel.encode` returns them. Only the low four bits of a byte are used: one bit of each of
-    four values. Two bytes together have the codes of these four values.
+    :func:`monograph.vectors.kernel.encode` returns them. Only the low four bits of a byte are used. The bytes i and
+    i + width / 2 have the codes of four values: each byte has one bit of each value.
     """
 
     ids: Int64
@@ -119,7 +119,7 @@ def join_entries(parts: Sequence[Entries]) -> Entries:
 def encode(ids: Int64, vectors: Float32) -> Entries:
     """Encode vectors as 8-bit codes.
 
-    ``vectors`` are finite float32 (n, dimension), ``ids`` int64 (n,), 0 or more. The code of a vector is
+    ``vectors`` are finite float32 (n, dimension), ``ids`` int64 (n,), not negative. The code of a vector is
     round(vector / scale) + 128, with scale = max |value| / 127.
     """
     largest = np.abs(vectors).max(axis=1, initial=0)
@@ -139,7 +139,7 @@ def encode_about(centre: Centre, ids: Int64, vectors: Float32) -> Entries:
 
 
 def pack(entries: Entries) -> bytes:
-    """Return entries as the bytes of a row, in the layout that the module's docstring describes."""
+    """Return entries as the bytes of a row, in the layout of the module's docstring."""
     n, dimension = entries.codes.shape
     kind, codes = BYTES, np.ascontiguousarray(entries.codes).tobytes()
     if entries.centre is not None:
@@ -199,7 +199,7 @@ def _pad_dimension(dimension: int) -> int:
 def among(stored: Int64, ids: Int64) -> npt.NDArray[np.bool_]:
     """Return a mask of ``stored``: which stored ids are among ``ids``.
 
-    It is faster than numpy.isin if ``ids`` are few.
+    Faster than numpy.isin if ``ids`` are few.
     """
     if len(ids) > _FEW:
         return np.isin(stored, ids)
@@ -226,8 +226,7 @@ class RowStream(Protocol):
 def mark_deleted(body: RowStream, ids: Int64) -> None:
     """Mark entries of a row as deleted, in place. Only the head of the row is read and written, not the codes.
 
-    ``body`` is the row. ``ids`` has the ids of the entries to delete, int64 (m,). Ids that are not in the row are
-    ignored.
+    ``ids`` has the ids of the entries to delete, int64 (m,). Ids that are not in the row are ignored.
     """
     header = body.read(HEADER)
     (n,) = struct.unpack_from("<I", header, 8)

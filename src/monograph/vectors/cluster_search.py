@@ -36,7 +36,7 @@ LEAST_EF = 32
 MOST_FIRST = 48
 """Maximum number of clusters that a search ranks by distance at its start.
 
-If the search needs more clusters, it ranks four times as many, and after these all clusters.
+If the search needs more clusters, it ranks four times as many, and finally all.
 """
 FOREVER = 1 << 62
 
@@ -101,7 +101,7 @@ class CodeSearch(Search):
         """Search the clusters, nearest first. Return whether the stop condition ended the search early.
 
         False means that every cluster was searched. Clusters that are not in memory are read when they are needed, and
-        cached if there is room. The results are then ranked by their 8-bit codes, unless the query has the option
+        cached if there is room. Finally, the results are ranked by their 8-bit codes, unless the query has the option
         ``ties``. Raises DamagedBytes if stored bytes are damaged or an 8-bit code is missing.
         """
         query, arena = self.query, memory.arena(state)
@@ -151,9 +151,9 @@ class GraphSearch(Search):
     def probe(self, cluster: tuple[bytes, bytes] | None, *, walks: bool) -> bool:
         """Search one cluster, and return whether the search ends after it.
 
-        ``cluster`` is (body, graph); None if it is empty. With ``walks``, follow the links of its graph; otherwise
-        compare the query with every entry. A query with a filter must compare every entry: a walk visits only entries
-        near the query, and the filter may allow none of them. Raises DamagedBytes.
+        ``cluster`` is (body, graph); None for an empty cluster. With ``walks``, follow the links of the graph;
+        otherwise compare the query with every entry. A query with a filter must compare every entry: the filter may
+        allow none of the near entries that a walk visits. Raises DamagedBytes if the cluster is damaged.
         """
         k, allowed = self.query.k, self.query.allowed
         ranks: list[int] = []

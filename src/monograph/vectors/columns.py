@@ -1,6 +1,6 @@
 """Metadata values of all chunks in memory, one column for each key.
 
-A filter on a key whose column is loaded needs no SQL, whatever value it compares the key with.
+A comparison with any value needs no SQL if the column of its key is loaded.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Column:
     """The values of one metadata key, each distinct value once.
 
     ``of_chunks``, int32 (chunks,), has the index in ``values`` of each chunk's value. The index is -1 if the chunk has
-    no such key, or if its value is null. ``places`` maps each value to its index in ``values``. The key of a list or
-    object in ``places`` is (kind, JSON text). Values that compare as equal share one index, because no comparison
+    no such key, or if its value is null. ``places`` maps each value to its index in ``values``; in ``places``, a list
+    or object is written as (kind, JSON text). Values that compare as equal share one index, because no comparison
     distinguishes them.
     """
 

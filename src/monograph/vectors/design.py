@@ -123,10 +123,10 @@ def design_of(kind: str) -> Design:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """One vector index of a file.
+    """Set of vectors that has an index of its own in the file.
 
-    A space is a set of vectors that has an index of its own. ``number`` is the number of the space: ``CHUNKS`` or
-    ``SUMMARIES`` of :mod:`monograph.store.vectors.clusters`. ``dimension`` is the dimension of the vectors.
+    ``number`` is the number of the space: ``CHUNKS`` or ``SUMMARIES`` of :mod:`monograph.store.vectors.clusters`.
+    ``design`` is the design of the index, ``dimension`` the dimension of the vectors.
     """
 
     number: int

@@ -37,9 +37,9 @@ entries in its folded part."""
 FOLD_DEAD = 0.15
 """A cluster is folded when more than this share of the entries in its folded part are deleted."""
 MEND_AT_MOST = 0.25
-"""Share of the nodes of a graph, up to which deleted nodes are removed one by one.
+"""Deleted nodes are removed from a graph one by one if they are at most this share of its nodes.
 
-If a larger share is deleted, the graph is built again, which is then faster.
+If they are more, the graph is built again, which is then faster.
 """
 
 
@@ -56,9 +56,9 @@ class Items:
 
     @classmethod
     def load(cls, connection: Connection, space: Space, entries: list[Entries]) -> Items:
-        """Return the vectors of some entries of clusters, decoded from 8-bit codes. Each vector is returned once.
+        """Return the vectors of the given entries, decoded from 8-bit codes, each once, in order of memo row.
 
-        They are in order of memo row. Raises DamagedBytes if 8-bit codes are missing or damaged.
+        Raises DamagedBytes if 8-bit codes are missing or damaged.
         """
         memos = np.unique(np.concatenate([part.ids for part in entries]))
         coded = encode(memos[:0], np.empty((0, space.dimension), dtype=np.float32))
@@ -186,8 +186,8 @@ def write_whole(
 ) -> None:
     """Replace the contents of a cluster: write the given entries as its folded part, and empty its recent part.
 
-    In the graph design, the graph of the cluster is written too. ``graph`` is a graph of the first entries, into which
-    the other entries are inserted. If ``graph`` is None, a new graph of all entries is built.
+    In the graph design, the graph of the cluster is written too. ``graph`` may have only the first entries; the others
+    are inserted into it. If ``graph`` is None, a new graph of all entries is built.
     """
     body = pack(entries)
     store.put_part(connection, cluster, FOLDED, body)

@@ -70,8 +70,8 @@ class IndexState:
     """An index in the state that one transaction sees.
 
     ``version`` and ``structure`` are the numbers that :func:`monograph.store.vectors.clusters.versions` returns for the
-    index. ``likely`` is the expected number of clusters that a search with k = 10 and recall 0.95 loads. If it is None,
-    such a search loads every cluster.
+    index. ``likely`` is the expected number of clusters that a search with k = 10 and target recall 0.95 loads. If it
+    is None, such a search loads every cluster.
     """
 
     version: int
@@ -84,8 +84,7 @@ class IndexState:
     def count(self, connection: Connection) -> int:
         """Return the number of vectors that a search can find.
 
-        If the index has clusters, the stored numbers of their entries are added up. This is faster than counting the
-        vectors.
+        If the index has clusters, the number is computed from the stored numbers of their entries, which is faster.
         """
         if not len(self.centroids):
             return store.count(connection, self.space.number)

@@ -14,7 +14,7 @@ from monograph.values import Float32
 Int64: TypeAlias = npt.NDArray[np.int64]
 
 SOAR_WEIGHT = 2.0
-"""Lambda of SOAR: the weight of the component of the second residual that is parallel to the first residual."""
+"""Lambda of SOAR, in the formula of :func:`assign`."""
 _AT_ONCE = 1 << 24
 """Largest number of scores that are in memory at a time (64 MB)."""
 _SAMPLE = 32
@@ -22,7 +22,7 @@ _ITERATIONS = 8
 _NEAREST = 16
 """Number of nearest clusters among which the second cluster of a vector is chosen."""
 _FEW = 256
-"""Largest number of centroids that are all scored to choose second clusters. With more, gathering a few is faster."""
+"""With more centroids than this, only the nearest are scored to choose second clusters, because this is faster."""
 ONE_THREAD = 1 << 18
 """Largest number of multiplications in a matrix product that OpenBLAS, as shipped with numpy, computes in one thread.
 
@@ -30,7 +30,7 @@ OpenBLAS uses several threads for a larger product. If other processes are busy,
 fifty times as long as a small product takes. Idle threads spin until the next product. An update of an index consists
 of many small products."""
 MANY = 1 << 30
-"""Least number of multiplications for which a matrix product uses several threads.
+"""Least number of multiplications for which :func:`products` uses several threads.
 
 A smaller product is computed in blocks of about ``ONE_THREAD`` multiplications each, in one thread."""
 
@@ -75,8 +75,8 @@ def assign(vectors: Float32, centroids: Float32, *, double: bool) -> Int64:
         |r'|² + lambda (r' · r / |r|)²
 
     where r and r' are the vector's residuals to the first and the second centroid. So if the first centroid is far from
-    a query, the second is probably near (SOAR, Sun et al. 2023, Theorem 3.1). No second cluster is chosen without
-    ``double``, or if there is only one centroid. Its index is then -1.
+    a query, the second is probably near (SOAR, Sun et al. 2023, Theorem 3.1). lambda is SOAR_WEIGHT. If ``double`` is
+    False, or if there is only one centroid, the index of the second cluster is -1.
     """
     assigned = np.full((len(vectors), 2), -1, dtype=np.int64)
     for part, scores in _score_batches(vectors, centroids):

@@ -30,7 +30,7 @@ MORE = 8
 SPARE = 6
 """An exact search ranks k + SPARE candidates by their cosines.
 
-While these do not suffice to be sure of the best k, the number of candidates is multiplied by 4."""
+While the best k are not certain, the number of candidates is multiplied by 4."""
 ROUNDING = np.float32(1e-5)
 """Upper bound of the difference between an inner product that the compiled kernel computes and the exact cosine."""
 
@@ -78,8 +78,8 @@ class VectorQuery:
     def best(self, rows: Int64, scores: Float32) -> tuple[tuple[int, ...], tuple[float, ...]]:
         """Return (memo rows, scores) of the k best results.
 
-        ``rows`` and ``scores`` are those of all results, with the highest score first. With ``ties``, further results
-        that have the same score as the k-th result are returned, too.
+        ``rows`` and ``scores`` describe all results, highest score first. With ``ties``, further results that have the
+        same score as the k-th result are returned, too.
         """
         count = self.k
         if self.ties and 0 < count < len(scores):
@@ -108,8 +108,8 @@ class Neighbours:
     stopped: str = "all"
     """Why the search ended.
 
-    ``"enough"``: the stop condition ended it. ``"short"``: the widest measured stop condition ended it, and its recall
-    is below the target. ``"all"``: every cluster was searched. ``"exact"``: every allowed vector was compared.
+    ``"enough"``: the stop condition ended it. ``"short"``: the stop condition ended it, but no measured condition
+    reaches the target recall. ``"all"``: every cluster was searched. ``"exact"``: every allowed vector was compared.
     """
     read: Read | None = field(default=None, compare=False, repr=False)
     """Vectors that were loaded for the exact comparison: (memo rows (n,), vectors as stored (n, dimension)).
@@ -203,7 +203,7 @@ def compare_all(
 class MemoVectors:
     """Vectors in memory, in ascending order of memo row.
 
-    ``values`` are the vectors as stored, ``units`` the same vectors of unit length; both are (n, dimension).
+    ``values`` are the vectors as stored, ``units`` the vectors scaled to unit length; both are (n, dimension).
     ``version`` is the version of the index from which they were loaded.
     """
 

@@ -1,8 +1,8 @@
 """Stop conditions of a search: Terminus, VBASE and a fixed budget.
 
-A search loads clusters one by one, nearest first. After each load it passes the ranks of new results among the best k
-to its stop condition, which decides whether the search ends. A condition is a value without state: it gets the ranks of
-all loads so far, so that many searches can share one condition.
+A search loads clusters one by one, nearest first. After each load, a stop condition decides whether the search ends.
+The condition gets the ranks of the new results (see :data:`Ranks`) of all loads so far. A condition has no state, so
+many searches can share one condition.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from monograph.errors import InputError
 from monograph.values import Float64
 
 Ranks: TypeAlias = Sequence[int]
-"""Ranks of the new results of one load among the best k results so far, ascending. The best result has rank 0."""
+"""Ranks, ascending, of the results that one load added to the best k so far. The best result has rank 0."""
 Weight: TypeAlias = Callable[[int], float]
 """Function that returns the weight of a new result, given its rank (0 is the best)."""
 
@@ -39,9 +39,9 @@ class StopCondition(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Exponential:
-    """Weight w(r) = exp(-(r / tau)^beta) of the rank r, which is counted from 0 (Terminus, Eq. 2).
+    """Weight w(r) = exp(-(r / tau)^beta) of a result with rank r, counted from 0 (Terminus, Eq. 2).
 
-    The paper's Eq. 4 counts ranks from 1, which is an erratum.
+    ``tau`` and ``beta`` set how fast the weight falls. The paper's Eq. 4 counts ranks from 1, an erratum.
     """
 
     tau: float = 1.8
@@ -61,7 +61,7 @@ def reciprocal_rank(rank: int) -> float:
 class RankAware:
     """Stop when each of the last ``window`` loads had a utility of at most ``epsilon`` (Terminus).
 
-    The utility of a load is the sum of the weights of its new results, which follow from their ranks.
+    The utility of a load is the sum of the weights of its new results. The weights depend on the ranks.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class Never:
 class SearchEffort(NamedTuple):
     """Stop condition of a search, and number of additional results that the search keeps.
 
-    A search of 2-bit codes keeps ``width`` * k results in addition to its k: see
+    A search of 2-bit codes keeps ``width`` * k additional results: see
     :meth:`monograph.vectors.search.VectorQuery.room`. ``stopped`` is the reason that is reported if the condition ends
     the search. It is ``"short"`` if no measured condition reaches the target recall, else ``"enough"``.
     """
@@ -177,9 +177,9 @@ NEVER = StopRule(np.empty(0, dtype=np.float64), 0.0, _WITHOUT_END, _WITHOUT_END)
 
 
 def rule_of(condition: StopCondition, k: int) -> StopRule | None:
-    """Return a condition as a rule for the kernel, for a search of k results.
+    """Convert the stop condition of a search of k results into numbers for the compiled kernel.
 
-    None if only Python can evaluate the condition.
+    Return None if only Python can evaluate the condition.
     """
     is_known = type(condition) in {RankAware, VBase, Budget, Never}
     return _make_rule(condition, k) if is_known and isinstance(condition, Hashable) else None
@@ -199,7 +199,7 @@ def _make_rule(condition: StopCondition, k: int) -> StopRule:
 class Point:
     """Mean recall@k and mean number of loads, measured for searches with one k, one window and one width.
 
-    A search with ``width`` keeps ``width`` * k results in addition to its k: see
+    A search with ``width`` keeps ``width`` * k additional results: see
     :attr:`monograph.vectors.design.Design.widths`.
     """
 

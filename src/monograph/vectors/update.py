@@ -68,7 +68,7 @@ def _store_vectors(connection: Connection, space: Space, items: Items, clusters:
 
 
 def _group_by_cluster(assigned: Int64) -> Iterator[tuple[int, Int64]]:
-    """Yield (cluster, indexes of its vectors), clusters ascending. ``assigned`` is int64 (n, 2), -1 for none."""
+    """Yield (cluster, indexes of its vectors), clusters ascending. ``assigned``, int64 (n, 2): -1 is no cluster."""
     # Transposed: the vectors that have a cluster as first come before those that have it as second cluster.
     columns, rows = np.nonzero(assigned.T >= 0)
     return _group_by_owner(rows, assigned[rows, columns])
@@ -81,7 +81,7 @@ def _group_by_owner(rows: Int64, owners: Int64) -> Iterator[tuple[int, Int64]]:
 
 
 def _to_numbers(names: Int64, assigned: Int64) -> Int64:
-    """Return the numbers of the clusters with the indexes ``assigned``, int64 (n, 2); 0 for no cluster."""
+    """Convert indexes of clusters, int64 (n, 2), to numbers of clusters. -1 (no cluster) becomes 0."""
     return np.where(assigned >= 0, names[assigned], 0)
 
 
@@ -277,7 +277,7 @@ class Update:
 
 
 def _find_unshared(clusters: Int64, others: Int64, without: int = 0) -> tuple[Int64, Int64]:
-    """Return (row, cluster), two arrays, for the entries of ``clusters`` that the same row of ``others`` lacks."""
+    """Return (rows, clusters): entries of ``clusters`` except 0, ``without`` and clusters in that row of ``others``."""
     alone = ~(clusters[:, :, None] == others[:, None, :]).any(axis=2) & (clusters != 0) & (clusters != without)
     rows, columns = np.nonzero(alone)
     return rows, clusters[rows, columns]

@@ -1,9 +1,9 @@
 """Storage of documents that a caller gives, of the files in the plan of a sync, and of an earlier state of a file.
 
 Models run first. Each result of a model is stored in the memo as soon as it exists. Then one transaction stores a batch
-of documents with their chunks, index rows and vectors. Values that are derived as fast as they are stored are derived
-in that transaction, too. If the process is killed at any moment, the file holds complete batches, and the next run
-finds the results of models in the memo.
+of documents with their chunks, index rows and vectors. Results of quick models, such as the static vectors, are stored
+only in that transaction. If the process is killed at any moment, the file holds complete batches, and the next run
+finds the results of slow models in the memo.
 """
 
 from __future__ import annotations
@@ -237,8 +237,8 @@ def _remove_gone(pipeline: Pipeline, gone: tuple[Change, ...], tally: Tally) -> 
 def restore(pipeline: Pipeline, second: int) -> None:
     """Change a copy of a file back to an earlier state, and delete all previous versions from the copy.
 
-    The state is that at the end of ``second``, which is counted since 1970. Documents that were stored later are
-    removed, and the versions that were valid at that time are stored again. Missing values are derived. Two things are
+    The copy gets the state at the end of ``second``, in seconds since 1970. Documents stored later are removed, and
+    the versions that were valid at that time are stored again. Missing values are derived. Two things are
     not changed back: assertions, and a caller's decisions to merge names or to keep them apart. Raises DamagedFile if a
     previous version cannot be read, and ModelError if a model is needed and does not answer.
     """
@@ -263,8 +263,8 @@ def restore(pipeline: Pipeline, second: int) -> None:
 def derive_missing(pipeline: Pipeline, second: int) -> None:
     """Derive the vectors and extractions that previous versions lack, and store them with these versions.
 
-    A previous version lacks these values if a model of the file was changed after the version was stored. Only versions
-    that were valid at the end of ``second``, which is counted since 1970, are completed.
+    A previous version lacks these values if a model of the file was changed after the version was stored. Versions
+    that were not valid at the end of ``second`` (seconds since 1970) are left unchanged.
     """
     database = pipeline.database
     with database.read() as connection:

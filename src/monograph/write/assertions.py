@@ -25,9 +25,9 @@ def add(
 ) -> Report:
     """Store asserted nodes and relations. On an error none is stored.
 
-    With the ``guard`` of a view, only chunks and documents of this view count as origins, and each assertion must have
-    such an origin. With ``missing_ok``, unknown origins are skipped. In the report, ``changed`` counts the assertions
-    that replaced a stored one. The errors are those of :meth:`monograph.library.graph.GraphWriter.add`.
+    Origins are the chunks and documents that support an assertion. With the ``guard`` of a view, each assertion must
+    have an origin in this view, and other origins are unknown. With ``missing_ok``, unknown origins are skipped. In the
+    report, ``changed`` counts replaced rows. For the errors see :meth:`monograph.library.graph.GraphWriter.add`.
     """
     check(nodes, relations)
     items: list[AssertedNode | AssertedRelation] = [*nodes, *relations]

@@ -32,9 +32,9 @@ T = TypeVar("T")
 
 BATCH_CHARACTERS = 2_000_000
 BATCH_DOCUMENTS = 1_024
-"""Largest sizes of a batch, in characters and in documents.
+"""Size at which a batch ends: BATCH_CHARACTERS characters or BATCH_DOCUMENTS documents.
 
-A batch ends at whichever is reached first. So memory is bounded, and a crash loses little work.
+So memory is bounded, and a crash loses little work.
 """
 
 BATCH_FILES = 256
@@ -90,9 +90,9 @@ def batches(parcels: Iterable[Parcel], most: int) -> Iterator[list[Parcel]]:
 
 
 def grouped(items: Iterable[T], *bounds: tuple[Callable[[T], int], int]) -> Iterator[list[T]]:
-    """Group items, in order. A group ends as soon as it reaches one of the bounds.
+    """Group items in order. A group ends when it reaches a bound.
 
-    Each bound is (function that returns the size of an item, size of a full group).
+    Each bound is (function that returns the size of an item, total size of items that ends a group).
     """
     group: list[T] = []
     sizes = [0] * len(bounds)

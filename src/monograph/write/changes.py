@@ -117,8 +117,8 @@ class StoredDocument:
 class Target:
     """Document in its state after a batch.
 
-    ``file`` is the uri of its file; None for a document of a caller. ``stored`` is the stored document that it
-    replaces, or None.
+    ``file`` is the uri of the document's file; None for a document of a caller. ``stored`` is the stored document to
+    replace, or None.
     """
 
     prepared: PreparedDocument

@@ -67,7 +67,7 @@ VECTORS = Rule(
 
 
 def _find_graph_faults(checked: CheckedRows) -> Iterator[Finding]:
-    """Yield a finding for chunks with the extraction of another text, and one for wrong parts of the graph."""
+    """Yield one finding for all chunks with the extraction of another text, one for all wrong parts of the graph."""
     connection = checked.connection
     extractor = "" if checked.extractor is None else checked.extractor.key
     cannot_link = names.cannot_link(connection)
@@ -115,7 +115,7 @@ def _find_wrong_heads(checked: CheckedRows) -> Iterator[tuple[int]]:
 
 
 def _find_wrong_signatures(checked: CheckedRows) -> list[tuple[int, int]]:
-    """Return (correct signature, row) of each name whose stored signature is wrong."""
+    """Return (correct signature, row) of each name with a wrong :func:`~monograph.graph.names.signature`."""
     rows = checked.connection.execute("SELECT name, key, signature FROM names").fetchall()
     return [(signature(key), row) for row, key, stored in rows if signature(key) != stored]
 

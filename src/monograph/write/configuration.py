@@ -206,7 +206,7 @@ DESCRIBER: ModelSlot[Describer] = ModelSlot(
 
 
 def addresses_named(database: Database) -> tuple[str, ...]:
-    """Return the addresses that the file's stored models open, without repeats."""
+    """Return the addresses (URLs, folders, hub pages) that the file's stored models open, without repeats."""
     stored = [kind.known(database) for kind in (EMBEDDER, EXTRACTOR, SUMMARIZER, DESCRIBER)]
     return tuple(dict.fromkeys(address for model in stored if model is not None for address in addresses(model.spec)))
 
@@ -284,10 +284,10 @@ class FileModels:
             self.given_summarizer = summarizer
 
     def adopt(self, passages: Sequence[Document] = ()) -> None:
-        """Store these models as the file's models if it has none. Raises ModelMismatch if the file has others.
+        """Store the embedder and a given summarizer if the file has none. Raises ModelMismatch if its models differ.
 
-        ``passages`` are documents that are about to be stored. If all their passages have vectors, a new file without a
-        given embedder becomes a file whose vectors are given by the caller.
+        ``passages`` are documents about to be stored. If all passages have vectors, a new file without a given embedder
+        becomes a file whose vectors the caller gives.
         """
         optional_vectors = [passage.vector for document in passages for passage in document.passages]
         vectors = [vector for vector in optional_vectors if vector is not None]

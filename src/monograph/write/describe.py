@@ -1,4 +1,4 @@
-"""Descriptions of pictures: each is made once, and replaces the mark of its picture in the text of a document."""
+"""Descriptions of pictures: each is made once, and replaces the mark at the picture's position in a document's text."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SEPARATOR = "\n\n"
 
 @dataclass(slots=True)
 class PictureReplacer:
-    """Replacement of pictures by their descriptions in the documents of a sync, file after file.
+    """Function object of a sync that replaces the pictures in documents by descriptions.
 
     Each description is stored in the memo at once, and ``tally`` counts it. If the model fails on a picture, the
     failure becomes a problem. The picture is then replaced by the words recognised in it, if the extra ``ocr`` is
@@ -188,7 +188,7 @@ def insert_captions(
     """Return a document with captions in place of its picture marks; None if no text is left.
 
     ``captions`` maps the mark of a picture to its caption. Each description becomes a new
-    :class:`~monograph.values.Place` of the document, so that its chunks are cited as that picture. The
+    :class:`~monograph.values.Place` of the document, so that chunks of the description are cited as the picture. The
     place that contained the picture, such as a page, continues after the description. The offsets of sections and
     places are adapted to the new text. Pictures whose marks are not in the document are skipped.
     """

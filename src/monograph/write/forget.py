@@ -1,8 +1,8 @@
 """Erasure of removed text from the bytes of the file and its write-ahead log.
 
-After rows are deleted, the file must be rewritten. Before a removal, a token of the pending erasure is stored in the
-file; it is deleted after the rewrite. If the process is killed in between, or the rewrite fails, the next write repeats
-the erasure.
+After rows are deleted, the file must be rewritten. Before a removal, a record of the pending erasure is stored in the
+file. The record is deleted after the rewrite. If the process is killed in between, or the rewrite fails, the next write
+repeats the erasure.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def write_and_erase(
 def erase(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
     """Erase from the bytes of the file everything that no document needs any more.
 
-    Unused memo values and unused names are deleted. A pair of names that must not be merged is deleted if one of the
-    two names is not in the file any more. The only exception is a short form whose full name is still in the file.
+    Unused memo values and unused names are deleted. A pair of names to keep apart is deleted if the file lacks
+    one of the names. A pair of a short form and its full name is deleted only if the file lacks the full name.
     Deleted entries of the vector indexes are dropped. The inverted index is merged into one segment, because SQLite
     before 3.42 cannot delete single postings from a segment. Then the file is rewritten without free space, and the
     write-ahead log is emptied. Raises BusyFile if another process still reads an older state.

@@ -67,8 +67,8 @@ def extract(
 class ExtractedGraph:
     """A document's part of the graph, with the extractions that it was built from.
 
-    ``keys`` are the memo keys of the extractions of the document's chunks, and ``extractions`` their memo rows, in
-    reading order. The row of an extraction that is not stored yet is 0.
+    ``keys`` has the memo key of each chunk's extraction, in reading order. ``extractions`` has the memo rows in the
+    same order, 0 for an extraction that is not stored yet.
     """
 
     part: DocumentPart
@@ -216,8 +216,8 @@ def store_graph(
 ) -> None:
     """Store documents' parts of the graph and their names, within the transaction that stores the documents.
 
-    Each part is (row of the document, rows of its chunks in reading order, the part). ``uses`` collects the changes of
-    the names' counts. ``known`` has the rows of documents that may already have a stored part: see
+    Each part is (row of the document, rows of its chunks in reading order, the part). The changes of names' counts
+    in ``uses`` are stored, too. ``known`` has the rows of documents that may already have a stored part: see
     :func:`monograph.store.graph.graphs.put`. Raises MissingValue if a code is neither stored nor in the memo, or if an
     extraction has moved to another memo row after its part was built. Such an extraction was derived again, and may
     differ.

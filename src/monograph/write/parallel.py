@@ -1,8 +1,8 @@
 """Derived values of documents, computed in other processes before the writer needs them.
 
 Values are precomputed only if the file has a graph and uses two models of the package: the static word vectors and the
-pattern extractor. With any other embedder or extractor, the writer's process calls both models when it stores a batch,
-and a model must be fast by itself. Precomputed values that the memo already has are discarded.
+pattern extractor. With any other embedder or extractor, the writer's process calls both models when it stores a batch.
+Precomputed values that the memo already has are discarded.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ A larger set is emptied. The process may then compute the code of a name again.
 
 
 _Reply: TypeAlias = tuple[list[tuple[PreparedDocument, DocumentPart] | None], dict[bytes, bytes]]
-"""(Prepared document without its text, part of the graph) or None, for each document; values by memo key."""
+"""List with (prepared document without text, part of the graph) or None for each document; values by memo key."""
 
 _coded: set[str] = set()
 """Names whose codes this process has computed for an earlier batch."""

@@ -1,4 +1,4 @@
-"""Parts that turn documents into rows, the guard of writes through a view, and write transactions.
+"""Pipeline of a file (its indexes, models and settings), guard of writes through a view, and write transactions.
 
 At the end of each write transaction, the vector indexes, the leaves of the tree and the entities are updated.
 """
@@ -96,8 +96,8 @@ class Pipeline:
     """Parts that turn documents into rows: the file, its vector indexes, the models and the settings.
 
     ``indexes`` are the vector indexes of chunks and of summaries. ``summarizer`` is None in a file without a tree, and
-    ``describer`` is None if pictures are not described. If ``forgets`` is True, removed and replaced text is going to
-    be erased, so no previous versions of it are kept. ``guard`` limits writes to a view; None without a view.
+    ``describer`` is None if pictures are not described. If ``forgets`` is True, removed and replaced text will be
+    erased, so no previous versions of it are kept. ``guard`` limits writes to a view; None without a view.
     """
 
     database: Database

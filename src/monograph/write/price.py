@@ -113,9 +113,9 @@ def _find_names_to_embed(connection: Connection, pipeline: Pipeline, work: Seque
 def price_summaries(connection: Connection, pipeline: Pipeline, chunks: int, changed: int | None = None) -> Cost:
     """Return the cost of an update of the tree: numbers of summaries, model calls and tokens.
 
-    ``summaries``, ``model_calls`` and ``model_tokens`` are upper bounds for making the whole tree. For the number of
-    summaries, each segment is assumed to have the fewest nodes that the settings allow. For the tokens of a summary,
-    its segment is assumed to have the most nodes. Each chunk is assumed to have ``chunk_tokens`` tokens; only
+    ``summaries``, ``model_calls`` and ``model_tokens`` are upper bounds for making the whole tree. The number of
+    summaries is computed as if each covered the fewest chunks or lower summaries that the settings allow. The number of
+    tokens is computed as if each covered the most. Each chunk is assumed to have ``chunk_tokens`` tokens; only
     ready-made passages can have more. ``typical_summaries`` is an estimate. Without a summarizer the cost is zero.
 
     ``chunks`` is the largest number of chunks after the change. ``changed`` is the number of added and removed chunks;

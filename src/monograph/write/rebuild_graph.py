@@ -148,7 +148,7 @@ def reextract(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Repo
 
 
 def clear(pipeline: Pipeline) -> bool:
-    """Delete the graph and store the extractor that builds the next one. Return whether the file is to have a graph."""
+    """Delete the graph, and store the pipeline's extractor in the file. Return whether to build the graph again."""
     with pipeline.database.write() as connection:
         graphs.clear(connection)
         stored = None
@@ -240,8 +240,8 @@ def keep_apart(pipeline: Pipeline, name: str, other: str) -> None:
 def unite(pipeline: Pipeline, name: str, other: str) -> None:
     """Undo :func:`keep_apart`: the rules decide again whether the two names are merged.
 
-    If one name is a short form, such as a surname, :func:`keep_apart` has also kept it apart from its full forms in the
-    entity of the other name. This is undone as well. Raises NotFound if the two names were not kept apart.
+    If one name is a short form, such as a surname, :func:`keep_apart` has also kept apart this name and its full forms
+    in the other name's entity. This is undone, too. Raises NotFound if the two names were not kept apart.
     """
     with write(pipeline.database, pipeline.indexes) as connection:
         pairs = _find_pairs(connection, pipeline, name, other, known_only=False) & names.cannot_link(connection)
@@ -256,7 +256,7 @@ def unite(pipeline: Pipeline, name: str, other: str) -> None:
 def _find_pairs(
     connection: Connection, pipeline: Pipeline, name: str, other: str, *, known_only: bool = True
 ) -> set[tuple[str, str]]:
-    """Return the pairs of name keys that are never merged if ``name`` and ``other`` are kept apart."""
+    """Return the pairs of keys by which two names are kept apart. ``known_only``: raise NotFound for unknown names."""
     keys = key_of(arguments.text(name, "a name")), key_of(arguments.text(other, "a name"))
     if not all(keys) or keys[0] == keys[1]:
         raise InputError(

@@ -35,7 +35,7 @@ except ImportError:  # pragma: no cover - not on Unix
     fcntl = None  # type: ignore[assignment]
 
 SUMMARIZED_AT_ONCE = 2_048
-"""Number of segments whose summaries are made together; then these summaries are embedded."""
+"""Largest number of summaries that are made, and then embedded, at once."""
 LEARNING_SAMPLE = 16_384
 
 MOST_TRIES = 20
@@ -185,7 +185,7 @@ def _require_same_models(pipeline: Pipeline, *, rebuild: bool) -> None:
 
 
 def _begin_draft(pipeline: Pipeline, *, rebuild: bool) -> tuple[build.TreeDraft, Planes]:
-    """Return a draft of a tree update, and the hyperplanes. If these are new, the draft has all chunks."""
+    """Return (draft of a tree update, hyperplanes). With new hyperplanes, the draft has all chunks."""
     with pipeline.database.read() as connection:
         stale = store.stale_leaves(connection)
     if stale:
@@ -225,7 +225,7 @@ def _make_summaries(
     spent: TreeUpdate,
     on_stored: Callable[[int], None],
 ) -> list[build.MadeSummary]:
-    """Return the summary of each segment of ``cuts``, made from its texts in ``sources``, with its vector."""
+    """Summarize the segments ``cuts``, whose texts are in ``sources``. Return each summary with its vector."""
     summarizing = summaries(summarizer, pipeline.settings.summary_tokens)
     embedding = vectors(pipeline.embedder)
     keys = [summarizing.key(texts) for texts in sources]

@@ -86,8 +86,8 @@ def read(connection: Connection, batch: Sequence[PreparedParcel], seen: ReadStat
 def write(connection: Connection, pipeline: Pipeline, changes: Changes, derived: DerivedValues) -> None:
     """Write the changes of a batch, table by table.
 
-    The inverted index is written last. A statement that SQLite may have to roll back makes FTS5 flush its pending
-    entries. That costs more than all other rows of a document.
+    The inverted index is written last: a later statement that SQLite may have to roll back would make FTS5 flush its
+    pending entries. A flush costs more than all other rows of a document.
     """
     ending = versions.ending(connection, pipeline.database.clock, forgotten=pipeline.forgets)
     remove_rows(connection, [stored.row for stored in changes.remove], ending)
@@ -250,7 +250,7 @@ def remove(
     """Remove documents by their ids, uris or paths. A uri removes every document that came from it.
 
     On an error, no document is removed. With a guard, documents outside of its view are treated as missing. With
-    ``forgets``, the previous versions of the documents are deleted, too. Then a name may also name a document that has
+    ``forgets``, the previous versions of the documents are deleted, too. Then ``names`` may contain documents that have
     only previous versions, except in a view. Raises NotFound if a name matches no document.
     """
     tally = Tally()

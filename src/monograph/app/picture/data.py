@@ -65,7 +65,7 @@ def ways_to(archive: Archive, query: str, hits: Sequence[Hit]) -> tuple[Neighbou
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return text of at most ``limit`` characters, with an ellipsis if it was truncated."""
+    """Return text, truncated to ``limit`` characters including an ellipsis."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
@@ -74,7 +74,7 @@ def data_of(neighbourhood: Neighbourhood, paths: Sequence[Path]) -> str:
 
     The JSON refers to a node by its index in the list ``entities``, ``chunks`` or ``questions``, not by its id.
 
-    Large inputs are truncated. The JSON has the first ``ENTITIES`` entities, ``LINKS`` links, ``CHUNKS`` chunks and
+    The JSON has only the first ``ENTITIES`` entities, ``LINKS`` links, ``CHUNKS`` chunks and
     ``PATHS`` paths. Each path is truncated to ``STATIONS`` nodes, and all these nodes are added to the lists. The texts
     of chunks are truncated to ``CHUNK_CHARACTERS`` each and ``ALL_CHARACTERS`` together. The field ``cut`` has the
     numbers of omitted items.
@@ -115,7 +115,7 @@ def data_of(neighbourhood: Neighbourhood, paths: Sequence[Path]) -> str:
 def _entities(
     neighbourhood: Neighbourhood, stations: Sequence[PathNode], documents: Mapping[str, Document]
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Return (entities as JSON objects, {entity id: index}); ``stations`` are the nodes of the paths."""
+    """Return (JSON objects, {id: index}) of the first ENTITIES entities and those in ``stations`` (path nodes)."""
     shown_entities = neighbourhood.entities[:ENTITIES]
     entities_by_id = {entity.id: entity for entity in neighbourhood.entities}
     ids = {entity.id for entity in shown_entities}
@@ -142,7 +142,7 @@ def _entities(
 def _chunks(
     neighbourhood: Neighbourhood, stations: Sequence[PathNode], documents: Mapping[str, Document]
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Return (chunks as JSON objects, {chunk id: index}); ``stations`` are the nodes of the paths."""
+    """Return (JSON objects, {id: index}) of the chunks in ``stations`` (path nodes) and of the first CHUNKS chunks."""
     chunks_by_id = {chunk.id: chunk for chunk in neighbourhood.chunks}
     names = {node.id: node.name for node in stations if node.kind == "chunk"}
     ids = [*names, *(chunk.id for chunk in neighbourhood.chunks[:CHUNKS] if chunk.id not in names)]

@@ -62,7 +62,7 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
 }
 DATA_POLICY = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; sandbox"
-"""Content security policy of responses that are not pages: if a browser shows one as a page, it runs nothing."""
+"""Content security policy of responses that are not pages: a browser that shows such a response runs nothing."""
 _HINTS = {
     "int": "give a number",
     "float": "give a number",

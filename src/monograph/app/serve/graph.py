@@ -29,9 +29,9 @@ from monograph.errors import InputError
 from monograph.values import Entity, Merge, Neighbourhood, Path, Route
 
 FRAMED = "frame-ancestors 'self'; sandbox allow-scripts"
-"""Content security policy that a response with a picture has as a header.
+"""Header Content-Security-Policy of a response with a picture of the graph.
 
-Only pages of this server may frame the picture. The HTML of the picture has a second policy, in a ``meta`` element.
+Only pages of this server may frame the picture. A ``meta`` element of the picture has a second policy.
 """
 
 Name = Annotated[str, Query(description="Name of an entity, as texts write it.")]
@@ -90,8 +90,8 @@ def names(archive: FromArchive, identifier: DocumentId) -> list[Entity]:
 class Drawing:
     """Parameters of a picture of the graph.
 
-    With ``name``, the picture shows the neighbourhood of this entity. With ``q``, it shows the paths from this question
-    to its hits.
+    Either ``name`` or ``q`` is given. The picture shows the neighbourhood of the entity ``name``, or the paths from the
+    question ``q`` to its hits.
     """
 
     archive: FromArchive

@@ -1,4 +1,4 @@
-"""Jobs that run in the background, one at a time for each file. One request starts a job, others observe it."""
+"""Background jobs, one at a time for each file. One request starts a job, others observe it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ JobState: TypeAlias = Literal["waiting", "running", "done", "failed", "stopped"]
 Work: TypeAlias = Callable[[OnProgress], Plan | Report]
 
 KEPT = 50
-"""Number of ended jobs that are kept in memory. When a further job is queued, the oldest ended jobs are dropped."""
+"""Number of ended jobs (of all files) that stay in memory when a new job is queued; the oldest are dropped."""
 WAITING = 20
 """Maximum number of jobs of one file that wait or run; further jobs are refused."""
 POLL_SECONDS = 0.2
@@ -74,7 +74,7 @@ class _Stopped(Exception):
 
 
 class Jobs:
-    """Jobs of a server: all that wait or run, and the newest KEPT of the ended jobs."""
+    """Jobs of a server: all waiting and running jobs, and the newest ended jobs (see ``KEPT``)."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -91,7 +91,7 @@ class Jobs:
         Raises
         ------
         TooMany
-            If WAITING jobs of the file have not ended.
+            If the file already has ``WAITING`` jobs that wait or run.
         """
         job = Job(secrets.token_hex(8), file, kind, "waiting", created=time.time())
         with self._lock:
@@ -147,7 +147,7 @@ class Jobs:
         self._stopping.update(list(self._jobs))
 
     def close(self, seconds: float) -> None:
-        """Wait for running jobs to end, at most ``seconds`` seconds for the jobs of each file."""
+        """Wait until jobs have ended, at most ``seconds`` seconds for each file; a job may run longer."""
         for threads in self._threads.values():
             threads.close(seconds)
 

@@ -1,4 +1,4 @@
-"""Operations of the API: their parameters, their execution on threads, and their description."""
+"""Operations of the API: their parameters, their execution on threads, and their OpenAPI description."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ _ERRORS: dict[int | str, str] = {
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": Fault, "description": text} for status, text in _ERRORS.items()
 }
-"""OpenAPI description of the errors, the same for all operations."""
+"""OpenAPI description of the errors of every operation."""
 
 
 class Operations(APIRouter):
-    """Router that runs its functions on threads, and returns their values as the JSON that the command line prints."""
+    """Router that calls synchronous endpoints on threads, and returns their results as the JSON of the command line."""
 
     def add_api_route(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        """Add an operation, described by its docstring."""
+        """Add an operation; OpenAPI shows the docstring of ``endpoint``."""
         options |= {"summary": " ".join(inspect.getdoc(endpoint).split()), "operation_id": endpoint.__name__}  # type: ignore[union-attr]
         if not inspect.iscoroutinefunction(endpoint):
             endpoint = _on_thread(endpoint, options.get("status_code") or 200, slow=path in SLOW)
@@ -98,7 +98,7 @@ async def only_known(request: Request) -> None:
 
 
 def parameters_of(dependant: Dependant) -> dict[str, FieldInfo]:
-    """Return {name: parameter} of an operation. The parameters of its dependencies come last."""
+    """Return {name: parameter} of an operation; parameters of dependencies come last."""
     parameters = {
         parameter.alias: parameter.field_info for parameter in (*dependant.query_params, *dependant.body_params)
     }
@@ -134,9 +134,9 @@ async def _pages(served: ServedFiles, file: Annotated[Reader, Depends(_file)]) -
 
 
 def to_change(call: str) -> Any:
-    """Return a FastAPI dependency that provides (name, file) of the file that a request changes.
+    """Return a FastAPI dependency that provides the file that a request changes, as (name, file).
 
-    ``call`` is the method that changes the file, such as ``files.sync``. The error for a view names it.
+    ``call``, such as ``files.sync``, is the method that changes the file. The error for a view names this method.
     """
 
     async def file_to_change(served: ServedFiles, file: FileInBody = "") -> ToChange:
@@ -146,7 +146,7 @@ def to_change(call: str) -> Any:
 
 
 def at_most(most: int) -> AfterValidator:
-    """Return a validator that lowers a number to a maximum, so that responses have a bounded size."""
+    """Return a validator that lowers a number to ``most``, so that responses have a bounded size."""
     return AfterValidator(lambda number: max(min(number, most), -MOST))
 
 

@@ -1,7 +1,7 @@
 """Texts divided into blocks (paragraphs, headings, tables), and blocks divided into pieces.
 
 A new piece begins wherever a marked span, or a word of the question, begins or ends. Offsets count characters, as
-Python's slices do. JavaScript counts UTF-16 units, so the server divides the text, and not the page.
+Python's slices do. JavaScript would count UTF-16 units, so the text is divided on the server.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Span: TypeAlias = tuple[int, int]
 
 _NAME = regex(r"(?:\A|; )([^:;\n]{1,80}): ")
 _MIN_COUNT = 2
-"""Minimum number of columns, shared columns and rows of a table whose rows are paragraphs: see :func:`_row_of`."""
+"""Minimum numbers for :func:`_table_of_rows`: rows, columns of a row, and columns shared with earlier rows."""
 
 # A vowel sign, for example of Devanagari, does not match \w, but is part of its word.
 _WORD = regex(r"[\w\u0300-\u036f\u0900-\u0dff]+")
@@ -152,7 +152,7 @@ def blocks(text: str, start: int, end: int, sections: Sequence[Section], marks: 
 
 
 def _table_of_rows(text: str, paragraphs: Sequence[Span], first: int, marks: Marks) -> Block | None:
-    """Return the table that begins at paragraph ``first``, if paragraphs are rows such as "name: Ann; price: 3"."""
+    """Return consecutive paragraphs such as "name: Ann; price: 3", from ``first`` on, as a table; None if too few."""
     names: dict[str, Span] = {}
     rows: list[dict[str, Span]] = []
     for number in range(first, len(paragraphs)):
@@ -216,7 +216,7 @@ def _paragraph_blocks(text: str, start: int, end: int, levels: Sequence[Span], m
 
 
 def _level(text: str, start: int, end: int, levels: Sequence[Span]) -> int:
-    """Return the level of the heading in the line ``text[start:end]``; 0 if the line is not a heading."""
+    """Return the level of the heading line ``text[start:end]``, else 0; ``levels``: see :func:`_paragraph_blocks`."""
     index = bisect_left(levels, (start, 0))
     if index == len(levels) or levels[index][0] >= end:
         return 0
@@ -276,7 +276,7 @@ class Words:
         return self._word_cache[word]
 
     def _pairs(self, run: str, start: int) -> list[Span]:
-        """Return the spans of the question's pairs of characters in ``run``, whose offset in the text is ``start``."""
+        """Return where ``run``, a text without spaces at offset ``start``, has pairs of characters of the question."""
         pairs: list[Span] = []
         # Scripts such as Chinese have no spaces between words, so each pair of characters is looked up.
         for index in range(max(1, len(run) - 1)):

@@ -44,7 +44,7 @@ _HEAD = 16
 OTHER = "application/octet-stream"
 """Media type that browsers save instead of showing."""
 KINDS = (*dict.fromkeys(kind for _, kind in _MAGIC), "image/webp", OTHER)
-"""Media types with which the server sends original files: those of images, and OTHER for all other files."""
+"""Media types with which original files are sent: image types, and ``OTHER`` for others."""
 
 _PIECE = 1 << 16
 
@@ -122,7 +122,7 @@ def text(
 
 
 def _spans_of(written: tuple[str, ...]) -> Iterator[tuple[int, int]]:
-    """Parse texts such as ``17-22``, and yield each as (start, end)."""
+    """Yield (start, end) for each text such as ``17-22``. Raises InputError for other texts."""
     if len(written) > MOST_MARKS:
         raise InputError(f"there are {len(written):,} marks", f"give at most {MOST_MARKS:,}")
     for part in written:

@@ -71,7 +71,7 @@ _STATUS: dict[type, int] = {
     errors.SourceError: 409,
     MonographError: 500,
 }
-"""HTTP status code of each error class. An error that is not listed has the code of its nearest listed base class."""
+"""HTTP status code of each error class. Other classes have the code of their nearest listed base class."""
 
 
 def fault_of(error: MonographError) -> Fault:
@@ -96,7 +96,7 @@ class Json(Response):
 
 
 def failed(error: MonographError) -> Response:
-    """Return an error as a response. It closes the connection if the body was too large or too slow."""
+    """Return an error as a response. The response closes the connection if a request body was too large or too slow."""
     headers = {"Connection": "close"} if isinstance(error, TooLarge | TooSlow) else None
     status = next(_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS)
     return Json(fault_of(error), status, headers)

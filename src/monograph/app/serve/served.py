@@ -24,9 +24,9 @@ P = ParamSpec("P")
 Result = TypeVar("Result")
 
 LAST_SECONDS = 3.0
-"""Seconds that running work may take when the server ends."""
+"""Seconds that an ending server waits for each kind of running work."""
 QUICK, SLOW = 4, 8
-"""Number of threads for quick requests, and for slow ones. Slow ones, such as answers of a model, may take minutes."""
+"""Numbers of threads for quick and for slow requests. Slow requests, such as answers of a model, may take minutes."""
 UPLOADS = 4
 """Maximum number of concurrent uploads; further uploads are refused."""
 
@@ -38,7 +38,7 @@ class Served:
     Parameters
     ----------
     files:
-        Open files and shelves by name; the first is the default.
+        Open files and shelves by name. Requests that name no file use the first.
     write:
         Whether files may be changed.
     model:
@@ -48,7 +48,7 @@ class Served:
     pages, jobs:
         ``pages`` has one renderer of PDF pages for each file; shelves have none. ``jobs`` has the background jobs.
     quick, slow, uploads:
-        The threads that answer requests, and the limit of concurrent uploads.
+        ``quick`` and ``slow`` are the threads that answer requests. ``uploads`` limits concurrent uploads.
     ending:
         Set when the server is about to end.
     """
@@ -69,14 +69,14 @@ class Served:
         object.__setattr__(self, "pages", pages)
 
     async def run(self, call: Callable[..., Result], *values: object, slow: bool = False) -> Result:
-        """Call a function on a thread and return its result. Raises TooMany if too many calls wait.
+        """Call a function on a quick (or ``slow``) thread and return its result. Raises TooMany if too many calls wait.
 
-        The function runs to its end even if the client disconnects.
+        The function continues even if the client disconnects.
         """
         return await asyncio.get_running_loop().run_in_executor(self.slow if slow else self.quick, call, *values)
 
     def end(self) -> None:
-        """Prepare the end of the server: jobs stop at their next step, and streams of changes end."""
+        """Stop jobs at their next step, and end streams of changes, before the server ends."""
         self.ending.set()
         self.jobs.end()
 
@@ -135,9 +135,9 @@ class Served:
 
 
 def names_of(addresses: Sequence[str]) -> list[str]:
-    """Return a unique name for each address of a file or shelf: the last part of the address, without the suffix.
+    """Return a unique name for each address of a file or shelf: the last part of the address without suffix.
 
-    The name of ``/home/ann/notes.mono`` is ``notes``. If an earlier address has this name, the name is ``notes 2``.
+    ``/home/ann/notes.mono`` gives ``notes``. If an earlier address has this name, it gives ``notes 2``.
     """
     names: list[str] = []
     for address in addresses:

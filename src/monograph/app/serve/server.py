@@ -32,8 +32,8 @@ def server(
     """Return a server of files that is ready to run on a listening socket.
 
     The socket ``listening`` has a loopback address, and the caller closes it. Every request must contain the token,
-    except requests for the files of the page. The server also has the routes of ``agent_apps``, which are applications
-    for agents.
+    except requests for the files of the web page. The server also has the routes of the MCP applications
+    ``agent_apps``.
 
     Raises
     ------

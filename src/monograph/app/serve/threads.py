@@ -48,9 +48,9 @@ class Threads(Executor):
         return future
 
     def close(self, seconds: float) -> None:
-        """Wait at most ``seconds`` seconds until the running and queued calls are done, then end the threads.
+        """Wait until the running and queued calls are done, at most ``seconds`` seconds.
 
-        Threads end as soon as no call is left, even after this time. Calls that are submitted later may never run.
+        The threads end when no call is left, even after this time. Calls submitted after ``close`` may never run.
         """
         end = time.monotonic() + seconds
         for _ in self._threads:

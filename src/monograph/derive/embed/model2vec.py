@@ -17,7 +17,7 @@ from monograph.models import TextKind
 from monograph.values import Float32
 
 AT_ONCE = 8_192
-"""Most token vectors of one text that are in memory at once; a longer text is summed in several steps."""
+"""Maximum number of token vectors of one text in memory at once; a longer text is summed in several steps."""
 
 TEXTS_AT_ONCE = 256
 """Number of texts that are tokenized in one call."""

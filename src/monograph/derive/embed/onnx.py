@@ -23,11 +23,11 @@ POOLINGS = ("mean", "cls")
 
 @dataclass(frozen=True, slots=True)
 class OnnxSettings:
-    """Options of the model: prefixes of texts, most tokens of a text, texts in a batch, and pooling.
+    """Options of the model: text prefixes, maximum tokens per text, texts per batch, and pooling.
 
     ``pooling`` says how one vector is made of the outputs of a text's tokens: ``mean`` averages them, ``cls`` takes the
-    first token's output. If it is empty, the folder's ``1_Pooling/config.json`` decides. Without that file it is
-    ``mean``.
+    first token's output. If ``pooling`` is empty, the folder's ``1_Pooling/config.json`` decides; without that
+    file, ``mean`` is used.
     """
 
     max_tokens: int = 256

@@ -218,7 +218,7 @@ class OpenAIEmbedder(ServedModel):
         return list(vectors)
 
     def _read_vectors(self, reply: Mapping[str, Any], count: int) -> Float32:
-        """Return the vectors of a reply in the order of the texts: float32 (count, dimension), unit length or zero."""
+        """Return a reply's vectors of ``count`` texts, in order: float32 (count, dimension), unit length or zero."""
         who = f"{self._model!r} at {self._url} returned"
         data = reply.get("data")
         if not isinstance(data, list):

@@ -1,4 +1,4 @@
-"""Static word vectors: the mean of a text's token vectors (WordLlama, 256 dimensions). No model runs."""
+"""Embedder that averages static word vectors (WordLlama, 256 dimensions). No model runs."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 Real = TypeVar("Real", np.float32, np.float64)
 
 TOKENS_AT_ONCE = 8_192
-"""Most token vectors of one text that are in memory at once (8 MB); a longer text is summed in several steps."""
+"""Maximum number of token vectors of one text in memory at once (8 MB); a longer text is summed in several steps."""
 
 _FEW = 64
-"""Most texts of a call that are embedded with the stored float16 vectors, without their conversion to float32."""
+"""Calls with at most this number of texts use the stored float16 vectors, without converting them to float32."""
 
 
 @functools.cache
@@ -43,7 +43,7 @@ def token_vectors() -> Float32:
 
 
 def unit_rows(rows: npt.NDArray[Real]) -> npt.NDArray[Real]:
-    """Scale the rows of a float array (n, dimension) to unit length in place and return it. Rows of zeros stay zero."""
+    """Scale the rows of a float array (n, dimension) to unit length in place; return the array. Zero rows stay zero."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     np.divide(rows, lengths, out=rows, where=lengths > 0)
     return rows

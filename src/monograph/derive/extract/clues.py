@@ -28,7 +28,7 @@ GERMAN_LOOSE = words("der den des von zum zur an auf")
 """Words that are treated like LOOSE in German texts only, where every noun has a capital: Haus der Kunst."""
 
 FIRM = words("and or und y e et")
-"""Words that always separate two names in a run of capitalised words with more than two words of LOOSE."""
+"""Words that divide a run of words into names if the run has LOOSE words in three or more places."""
 
 GERMAN_PARTS = words("und in im auf zum zur")
 """Words that always separate two names in a German text."""
@@ -129,7 +129,7 @@ album chronicle gazette herald magazine suite symphony times tribune trilogy
 }
 
 KIND_BY_DEFINITION = {word: kind for kind, text in _DEFINED_AS.items() for word in text.split()}
-"""Kind of a name, by a noun in the definition that follows it: X is a German film director."""
+"""Kind of a name, by a noun in the following definition: X is a German film director."""
 
 KIND_BY_LAST_WORD = {word: kind for kind, text in _ENDS_WITH.items() for word in text.split()}
 """Kind of a name, by its last word: Tezno River is a place."""

@@ -114,7 +114,7 @@ ASKING_WORDS = frozenset(_ASKING.split())
 
 LOOKED_AT = 200
 LOOKED_AT_CHARACTERS = 4_000
-"""Most characters of a text that are read to find its language. Of these, only the first LOOKED_AT words are read."""
+"""Maximum number of characters read to find the language of a text; reading also stops after LOOKED_AT words."""
 
 
 @functools.cache
@@ -124,9 +124,9 @@ def compiled_words() -> Lexicon:
 
 
 def language_of(text: str) -> str:
-    """Return the language of a text, a key of FUNCTION_WORDS: the one with most function words in the text.
+    """Return the language with the most function words in a text, a key of FUNCTION_WORDS.
 
-    Of languages with equally many words, the first in FUNCTION_WORDS is returned: ``english`` if the text has none.
+    If several have equally many, return the first in FUNCTION_WORDS. A text without function words is ``english``.
     """
     return compiled_words().language_of(text, LOOKED_AT_CHARACTERS, LOOKED_AT)
 

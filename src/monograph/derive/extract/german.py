@@ -12,7 +12,7 @@ _NOUN = regex(r".+(?:ung|heit|keit|schaft|tion|tät|ismus|nis|ling)(?:s|e|en|se|
 """Endings of common nouns that names hardly ever have."""
 
 _PLACED = words("in aus nach von bei")
-"""Words that show a name if they precede it without an article: in Berlin, von Goethe."""
+"""Prepositions after which a noun without an article is a name: in Berlin, von Goethe."""
 
 _APPOSED = words(
     """

@@ -72,7 +72,7 @@ def _resolve_end(
 
 
 def _drop_nested(entities: Iterable[tuple[NamedThing, list[Span]]]) -> list[tuple[NamedThing, list[Span]]]:
-    """Drop the spans of entities inside a longer name (York in New York), unless an entity has no other spans."""
+    """Drop each span inside a longer name's span (York in New York). An entity with only such spans keeps them."""
     entities = list(entities)
     all_spans = [span for _, spans in entities for span in spans]
     kept = []

@@ -10,7 +10,7 @@ from monograph.regex import regex
 
 MOST_TERMS = 64
 CHARACTERS_A_TERM = 40
-"""A text of n Chinese characters gets at most n / CHARACTERS_A_TERM repeated terms, but at least one."""
+"""A text of n Chinese characters gets at most max(1, n / CHARACTERS_A_TERM) repeated terms."""
 
 LONGEST_TERM = 8
 
@@ -121,7 +121,7 @@ def han_terms(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _count_repeated(parts: list[str]) -> dict[str, int]:
-    """Return the count of each run of characters that repeats, except runs that occur only inside one longer run."""
+    """Count each repeated run of characters in ``parts``. Drop runs that occur only inside a longer repeated run."""
     repeated: dict[str, int] = {}
     shorter = {character for part in parts for character in part}
     for length in range(2, LONGEST_TERM + 1):

@@ -13,7 +13,7 @@ from monograph.derive.extract.record import MAX_RECORDS, Record, Tag, field_of_k
 from monograph.regex import regex
 
 MAX_LINE = 2_000
-"""Most characters of a line that are read."""
+"""Maximum number of characters read from a line."""
 
 _REWRITTEN = (
     # ends of an answer or a record: <|COMPLETE|>, ##, {record_delimiter}, <br>, )("entity"
@@ -85,7 +85,7 @@ def _finish(keyed: dict[str, str]) -> Iterator[Record]:
 
 
 def _read_key_and_value(line: str, in_relation: bool) -> tuple[str, str] | None:
-    """Return (key, value) of a line such as ``Name: Ada``; None for other lines."""
+    """Return (key, value) of a line such as ``Name: Ada``, or None. ``in_relation``: a ``source`` key came before."""
     match = _KEYED.match(line)
     if match is None or "|" in line or not field_of_key(match[1]) or _ARROW.search(line):
         return None
@@ -97,7 +97,7 @@ def _read_key_and_value(line: str, in_relation: bool) -> tuple[str, str] | None:
 
 
 def _read_title(line: str) -> Tag | None:
-    """Return the section that a line begins as its title or table header; None for other lines."""
+    """Return the section, ``entity`` or ``relation``, that a title or table header announces; otherwise None."""
     cells = [cell for cell in _split_cells(line) if cell]
     if len(cells) > 1 and all(field_of_key(cell) or section_of(cell) for cell in cells):
         meanings = {field_of_key(cell) for cell in cells}
@@ -109,7 +109,7 @@ def _read_title(line: str) -> Tag | None:
 
 
 def _read_line(line: str, section: Tag | None) -> Iterator[Record]:
-    """Yield the records, mostly one or none, of a line that is not of the form ``key: value``."""
+    """Yield the records of a line that is not ``key: value``. ``section`` is the current section."""
     tagged = _TAGGED.match(line)
     if tagged is not None and tagged[3]:
         tag: Tag = "relation" if tagged[1].lower().startswith("rel") else "entity"
@@ -126,7 +126,7 @@ def _read_line(line: str, section: Tag | None) -> Iterator[Record]:
 
 
 def _make_record(tag: Tag, fields: list[str]) -> Record:
-    """Return a record of ``fields``, with a first field such as ``Ada -> Bob`` or ``Ada (person): …`` split."""
+    """Return a record of ``fields``; a first field such as ``Ada -> Bob`` or ``Ada (person): …`` is split."""
     if len(fields) == 1 and tag == "entity" and (described := _DESCRIBED.match(fields[0])):
         return Record(tag, tuple(part or "" for part in described.groups()))
     if tag == "relation" and fields and _ARROW.search(fields[0]):
@@ -169,7 +169,7 @@ def _split_cells(line: str) -> list[str]:
 
 
 def _split_fields(rest: str, mark: str) -> list[str]:
-    """Return the fields in ``rest``, which follows the word *entity* or *relation* and the punctuation ``mark``."""
+    """Split ``rest``, the text after *entity* or *relation*, into fields. ``mark`` is the punctuation before it."""
     if "|" in rest:
         return _split_cells(rest)
     if mark == ";" or ";" in rest:

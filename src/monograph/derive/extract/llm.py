@@ -45,7 +45,7 @@ models copy examples.
 """
 
 _PATTERNS = "pattern/2"
-"""Key of the pattern fallback. Changed patterns keep it: a new key would send all chunks to a paid model again."""
+"""Key of the pattern extractor as a fallback. Never changed: a new key would send all chunks to a paid model again."""
 
 
 class LLMExtractor:
@@ -124,13 +124,13 @@ class LLMExtractor:
     def price(self, chunks: Sequence[Chunk]) -> tuple[int, int]:
         """Return the (calls of the model, tokens) that the extraction of chunks needs at most.
 
-        The tokens of prompts are counted by the tokenizer that cuts chunks. Each answer counts with ``max_tokens``.
+        Prompt tokens are counted by the tokenizer that cuts chunks. Each answer counts as ``max_tokens`` tokens.
         """
         prompts = list(filter(None, map(_build_prompt, chunks)))
         return len(prompts), sum(count_tokens(prompts)) + len(prompts) * self._max_tokens
 
     def _ask(self, chunk: Chunk) -> Extraction:
-        """Return the model's extraction of a chunk, with a ``failure`` if the chunk has none of the model's names."""
+        """Return the extraction in the model's answer, with a ``failure`` if the chunk has no name of the answer."""
         prompt = _build_prompt(chunk)
         if not prompt:
             return Extraction()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from monograph.regex import regex
 
 MAX_OCCURRENCES = 20
-"""Most occurrences of one name that are kept."""
+"""Maximum number of occurrences kept of one name."""
 
 _DROPPED_CATEGORIES = {"Zs", "Zl", "Zp", "Cc", "Cf", "Pd", "Pc", "Pi", "Pf", "Ps", "Pe"}
 _DROPPED = frozenset("'\"`´.,;:!?…·•")

@@ -53,7 +53,7 @@ def read_objects(answer: str) -> list[Record]:
 
 
 def _walk(value: Any, section: Tag | None, depth: int) -> Iterator[Record]:
-    """Yield the records in a JSON value, at any depth. ``section`` is the section that the value is in, if any."""
+    """Yield the records in a JSON value, down to _MAX_DEPTH. ``section`` and ``depth`` say where the value is."""
     if depth > _MAX_DEPTH:
         return
     if isinstance(value, list):

@@ -19,17 +19,17 @@ from monograph.regex import regex
 from monograph.values import Relation
 
 MAX_ANSWER = 32_000
-"""Most characters of an answer that are read."""
+"""Maximum number of characters read from an answer."""
 MAX_ENTITIES = 64
-"""Most entities of one answer that are kept."""
+"""Maximum number of entities kept from one answer."""
 MAX_RELATIONS = 96
-"""Most relations of one answer that are kept."""
+"""Maximum number of relations kept from one answer."""
 MAX_NAME = 120
 """Most characters of a name. A record with a longer name is dropped."""
 MAX_DESCRIPTION = 400
 """Most characters of a description; the rest is cut off."""
 MAX_KEYWORDS = 8
-"""Most keywords of a relation that are kept."""
+"""Maximum number of keywords kept for a relation."""
 MAX_KEYWORD = 40
 """Most characters of a keyword; a longer one is dropped."""
 UNKNOWN_STRENGTH = 0.5
@@ -102,9 +102,9 @@ def parse(answer: str) -> ParsedAnswer:
 def strength_of(text: str) -> float:
     """Return the strength that a text states, in [0.05, 1]: ``8``, ``8/10``, ``0.8``, ``80%``, ``strong`` are all 0.8.
 
-    A number up to 10 is divided by 10, and a larger number or a percentage by 100. ``8/10`` and ``8 of 10`` are read as
-    fractions. A number with a decimal point is the strength itself if it is at most 1. A text without a number or a
-    word such as ``strong`` gives UNKNOWN_STRENGTH.
+    A number up to 10 is divided by 10, and a larger number or a percentage by 100. ``8/10`` and ``8 of 10`` are
+    fractions. A number with a decimal point is the strength itself if it is at most 1. A text with neither a number nor
+    a word such as ``strong`` gives UNKNOWN_STRENGTH.
     """
     match = _NUMBER.search(text)
     if match is None:
@@ -142,7 +142,7 @@ def _read_entity(record: Record) -> NamedThing | None:
 
 
 def _read_relation(record: Record, entities: dict[str, NamedThing]) -> Relation | None:
-    """Return the relation of a record, or None if the record does not have two names."""
+    """Return a record's relation; None if a name is missing. ``entities`` decides between two possible targets."""
     first, second, *rest = (*record.fields, "", "")
     rest = [field for field in rest if field.strip()]
     # The third field is the target if it names an entity and the second does not: Ada | wrote | Notes.
@@ -161,7 +161,7 @@ def _read_relation(record: Record, entities: dict[str, NamedThing]) -> Relation 
 
 
 def _clean(text: str, limit: int) -> str:
-    """Return a text as one printable line without quotes around it, cut after the last word that fits ``limit``."""
+    """Return a text as one printable line without outer quotes, cut at a space to at most ``limit`` characters."""
     text = " ".join(
         "".join(character if character.isprintable() else " " for character in text[: limit * 4]).split()
     ).strip(_QUOTES)
@@ -171,7 +171,7 @@ def _clean(text: str, limit: int) -> str:
 
 
 def _clean_name(text: str) -> str:
-    """Return a name without the quotes, brackets and labels (``name:``) around it; empty if it is too long."""
+    """Return a name without outer quotes, brackets and labels (``name:``); empty if longer than MAX_NAME."""
     name = _LABEL.sub("", _clean(text, MAX_NAME * 2)).strip(_EDGES)
     if name.count("(") > name.count(")"):
         name += ")"

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from monograph.text_pass._text_pass import Lexicon, Mentions
 
 MOST_MENTIONS = 2_000
-"""Most mentions of entities that are kept for a chunk: the first ones in its text. Further mentions are dropped."""
+"""Limit of the mentions per chunk. The first mentions in the chunk's text are kept; further mentions are dropped."""
 
 LONGEST_NAME = 120
 """Most characters of a name. A longer run of capitalised words is not a name."""
@@ -60,9 +60,9 @@ _SPEAKER = regex(
 
 
 NEAR = 2_000
-"""Number of characters on each side of a word within which its lower-case form is searched for.
+"""Number of characters before and after a word in which its lower-case form is searched for.
 
-The word is at the start of a sentence, where any word has a capital. If its lower-case form is found, it is not a name.
+A word at the start of a sentence always has a capital. The word is not a name if its lower-case form is nearby.
 """
 
 ALSO_NAMES = frozenset(("will", "may"))
@@ -73,7 +73,7 @@ ALSO_NAMES = frozenset(("will", "may"))
 _SHORTEST_NAME = 2
 _GENITIVES = ("'s", "’s")
 _MASKS = [chr(code) for code in range(0x2C00, 0x2C2F)]
-"""Glagolitic capitals, in no word list: one replaces İ and Σ in the search for names."""
+"""Glagolitic capitals, which no word list has: one replaces İ and Σ, whose lower case is irregular."""
 
 
 class PatternExtractor:
@@ -118,7 +118,7 @@ def mentions(text: str) -> list[Mention]:
 
 @functools.cache
 def _mentions() -> Mentions[Mention]:
-    """Return the C++ object that turns the spans of shapes, names and phrases into mentions; one per process."""
+    """Return the C++ object that merges the found spans into mentions. It is built once per process."""
     return compiled.Mentions(list(ENTITY_KINDS), Mention)
 
 
@@ -126,9 +126,9 @@ def key_phrases(text: str, language: str) -> list[tuple[int, int]]:
     """Return (start, end) of each occurrence of the key phrases of a text, in order of start.
 
     A phrase has two or three words in lower case, and no function word. The most frequent phrases are chosen. Of
-    equally frequent ones, those with the highest RAKE score (Rose et al. 2010) are chosen. A text has at most
-    MOST_PHRASES different key phrases, and at most one for each WORDS_A_PHRASE words. A text with fewer words may have
-    one. ``language`` is a key of FUNCTION_WORDS.
+    equally frequent ones, those with the highest RAKE score (Rose et al. 2010) are chosen. At most MOST_PHRASES
+    different phrases are chosen, and at most one for each WORDS_A_PHRASE words of the text. One phrase is always
+    allowed. ``language`` is a key of FUNCTION_WORDS.
     """
     return compiled_words().key_phrases(text, language, MOST_PHRASES, WORDS_A_PHRASE)
 
@@ -198,7 +198,7 @@ def proper_names(text: str, language: str, taken: Sequence[tuple[int, int]] = ()
 
 
 def _is_written_small(text: str, start: int, end: int, occupied: Sequence[tuple[int, int]]) -> bool:
-    """Return whether the word ``text[start:end]`` also occurs in lower case within NEAR characters."""
+    """Return whether a word that no span of ``occupied`` overlaps also occurs in lower case within NEAR characters."""
     stop = next((first for first, _ in occupied if first >= end), len(text))
     # The word and its genitive "'s" are searched for together.
     if text.startswith(_GENITIVES, end, stop):

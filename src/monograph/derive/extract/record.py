@@ -15,11 +15,11 @@ MAX_RECORDS = 400
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Fields of an entity or relation, in the order in which the LLM extractor's prompt asks for them.
+    """Fields of an entity or relation, as a model wrote them.
 
     ``tag`` is ``entity`` or ``relation``. The fields of an entity are name, kind and description. The fields of a
-    relation are source and target, then description, keywords and strength in any order. ``fields`` is shorter if the
-    last fields are missing.
+    relation are source and target, then, in any order, description, keywords and strength. If the last fields are
+    missing, ``fields`` is shorter.
     """
 
     tag: Tag
@@ -55,9 +55,9 @@ _ENTITIES = {"entity", "entities", "nodes", "names", "mentions"}
 
 
 def section_of(title: str) -> Tag | None:
-    """Return ``entity`` or ``relation``, whichever a title or key announces; None if it announces neither.
+    """Return the kind of records that a title or JSON key announces: ``entity`` or ``relation``, None if neither.
 
-    If it names both, return ``entity``.
+    If ``title`` names both (``Entities and relations:``), return ``entity``.
     """
     words = set(re.findall(r"[a-z]+", title.lower()))
     if words & _ENTITIES:

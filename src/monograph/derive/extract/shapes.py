@@ -100,7 +100,7 @@ def numbers(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _find_start(text: str, digit: int, end: int) -> int:
-    """Return the start of the word or currency sign that the digit at offset ``digit`` belongs to."""
+    """Return the start of the digit's word, or of a currency sign before it; no earlier than ``end``."""
     start, least = digit, max(end, digit - _LONGEST_CODE)
     while start > least and text[start - 1] in _BEFORE_DIGIT:
         start -= 1
@@ -115,7 +115,7 @@ def _find_start(text: str, digit: int, end: int) -> int:
 
 
 def _find_month(text: str, number: int, end: int) -> int:
-    """Return the start of the month's name before a number, as in ``May 4``; ``number`` if there is none."""
+    """Return the start of the month's name between ``end`` and ``number`` (``May 4``); ``number`` if there is none."""
     start = number
     while start - 2 > end and text[start - 1] == " ":
         before = _LAST_WORD.search(text, max(end, start - _LONGEST_MONTH - 1), start - 1)

@@ -37,9 +37,9 @@ class OnnxReranker:
     """Reranker that runs a cross-encoder in ONNX form.
 
     The model takes ``input_ids`` and, if it declares them, ``attention_mask`` and ``token_type_ids``. The scores are
-    read from the output ``logits``; without one of that name, from the first output. An output of shape (batch,) or
-    (batch, 1) has the scores themselves. If its shape is (batch, 2), the score is the second value minus the first. If
-    a question and a text are too long together, the longer one is truncated.
+    read from the output ``logits``, or else from the first output. An output of shape (batch,) or (batch, 1) has the
+    scores themselves. If its shape is (batch, 2), the score is the second value minus the first. If a question and a
+    text are too long together, the longer one is truncated.
 
     Parameters
     ----------

@@ -15,13 +15,9 @@ from monograph.derive.tokens import count_tokens, first_tokens, token_ids
 from monograph.values import Float32, Quote, SummaryText
 
 MAX_TEXT = 12_000
-"""Most characters of a text that are read. With the default settings, only a caller's ready-made passages can
-be longer.
-"""
+"""Characters of a text that are read; the rest is cut off. By default, only chunks that a caller made are longer."""
 MAX_SENTENCES = 400
-"""Most sentences that are compared with each other. If there are more, those whose vectors are nearest to the mean of
-all vectors are compared.
-"""
+"""Limit of the sentences that are compared: if there are more, the ones with vectors nearest to the mean vector."""
 LEAST_TOKENS = 12
 """Fewest tokens of a sentence. Shorter ones (headings, signatures, fragments) are chosen only if all are shorter."""
 JOIN = "\n"

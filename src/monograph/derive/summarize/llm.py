@@ -16,9 +16,7 @@ from monograph.regex import regex
 from monograph.values import SummaryText, arguments, content_id
 
 MAX_TEXT = 12_000
-"""Most characters of a text that are sent to the model. With the default settings, only a caller's ready-made passages
-can be longer.
-"""
+"""Characters of a text that are sent; the rest is cut off. By default, only chunks that a caller made are longer."""
 ROOM = 1.5
 """Factor: the model's answer may have this many times the requested tokens. A summary with more tokens than requested
 is cut afterwards: see :class:`LLMSummarizer`.
@@ -98,7 +96,8 @@ class LLMSummarizer:
     def price(self, groups: Sequence[Sequence[str]], max_tokens: int) -> tuple[int, int]:
         """Return an upper bound of the (calls, tokens) for one summary of each group of texts.
 
-        It counts the tokens of the prompts and of the longest allowed answers, with the tokenizer that cuts chunks.
+        The tokens are those of the prompts and of the longest allowed answers, as
+        :func:`monograph.derive.tokens.count_tokens` counts them.
         """
         read = sum(count_tokens([_build_prompt(texts, max_tokens) for texts in groups]))
         return len(groups), read + len(groups) * int(ROOM * max_tokens)

@@ -42,20 +42,20 @@ if TYPE_CHECKING:
 _Value = TypeVar("_Value")
 
 MOST_CHUNKS = 16_384
-"""Number of chunks whose words are cached. If the chunks are passages, the cache takes about 7 MB. Without the cache, a
-graph search of 4 ms takes 0.5 ms longer."""
+"""Number of chunks whose words are cached. If each chunk is a paragraph, the cache takes about 7 MB. Without the cache,
+a graph search of 4 ms takes 0.5 ms longer."""
 
 MOST_STARTS = 2_048
-"""Number of start texts that are cached: see :class:`monograph.search.names.StartText`. The cache saves 1.1 ms if the
-same question is asked again, and 0.2 ms for another question."""
+"""Number of cached start texts: see :class:`monograph.search.names.StartText`. The cache saves 1.1 ms if the same
+question is asked again, and 0.2 ms for another question."""
 
 MOST_ENTITIES = 8_192
-"""Number of entities whose links are cached. The cache saves 0.5 ms if the same question is asked again, and 0.2 ms for
+"""Number of entities with cached links. The cache saves 0.5 ms if the same question is asked again, and 0.2 ms for
 another question."""
 
 
 _ReadVectors: TypeAlias = "tuple[Mapping[int, int], Float32 | None]"
-"""({row of a chunk: index in the array}, vectors, float32 (n, dimension); None if the search kept none)."""
+"""({row of a chunk: index of its vector}, vectors). The vectors are float32 (n, dimension), or None if not kept."""
 
 _NONE_READ: _ReadVectors = ({}, None)
 

@@ -16,7 +16,7 @@ from monograph.store.file.errors import decoding
 from monograph.values import content_hash
 
 MOST = 16_384
-"""Most scores that are kept in memory, about 4 MB. If there would be more, all old scores are dropped."""
+"""Limit of scores kept in memory, about 4 MB. If there would be more, all old scores are dropped."""
 
 _STORED = struct.Struct("<d")
 
@@ -33,7 +33,7 @@ class Scores:
         self._new: dict[bytes, float] = {}
 
     def by(self, reranker: Reranker) -> Callable[[str, Sequence[str]], list[float]]:
-        """Return a function of a question and texts that returns the score of each text.
+        """Return a function that takes a question and texts, and returns the score of each text.
 
         The function calls the reranker only for texts whose scores are not known yet. It raises ModelUnavailable if the
         reranker does not return a finite number for each text.
@@ -81,7 +81,7 @@ class Scores:
             self._new.pop(key, None)
 
     def _load_stored(self, keys: Sequence[bytes]) -> dict[bytes, float]:
-        """Return the scores that are stored for these keys, by key. Raises DamagedFile if a score cannot be decoded."""
+        """Return the stored scores of these keys, by key. Raises DamagedFile if a score cannot be decoded."""
         if not keys:
             return {}
         scores: dict[bytes, float] = {}

@@ -56,8 +56,8 @@ def texts_of(connection: Connection, rows: Iterable[store.NodeRow]) -> dict[int,
 def sources_of(connection: Connection, gists: Mapping[int, SummaryText]) -> dict[int, list[Source]]:
     """Return the places in documents from which the sentences of summaries come, by node.
 
-    ``gists`` has the text and quotes of each summary, by node. Each sentence is traced from layer to layer, by the
-    quotes of the summaries below, down to chunks. A sentence that cannot be traced has no source.
+    ``gists`` has the text and quotes of each summary, by node. A quote from another summary is traced to that
+    summary's own quotes, and so on, down to chunks. A sentence that cannot be traced has no source.
     """
     quotes, quoted_children = _load_quotes(connection, gists)
     rows = dict.fromkeys(row.chunk for children in quoted_children.values() for row in children.values() if row.chunk)
@@ -87,7 +87,7 @@ def sources_of(connection: Connection, gists: Mapping[int, SummaryText]) -> dict
 def _load_quotes(
     connection: Connection, gists: Mapping[int, SummaryText]
 ) -> tuple[dict[int, Sequence[Quote]], dict[int, dict[int, store.NodeRow]]]:
-    """Return ({summary: quotes}, {summary: quoted children by position}), by node, down to the quoted chunks."""
+    """Return ({node: quotes}, {node: {position: quoted child}}) of summaries and, recursively, of quoted summaries."""
     quotes: dict[int, Sequence[Quote]] = {}
     quoted_children: dict[int, dict[int, store.NodeRow]] = {}
     waiting = {node: gist for node, gist in gists.items() if gist.quotes}

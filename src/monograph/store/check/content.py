@@ -31,7 +31,7 @@ _DOCUMENT_TEXTS = (
 
 
 def _make_readable(checked: CheckedRows) -> None:
-    """Replace undecodable texts of damaged documents, so that values can be derived from these documents again."""
+    """Make texts and JSON of damaged documents decodable, so that values can be derived from these documents again."""
     connection = checked.connection
     for row in sorted(checked.damaged):
         characters = integer(connection, "SELECT characters FROM documents WHERE document = ?", row)
@@ -68,7 +68,7 @@ _MISNUMBERED = """SELECT place, block FROM (
         FROM texts JOIN documents ON document = block >> 24
         WHERE document NOT IN (SELECT value FROM json_each(:broken)))
     WHERE place != block ORDER BY block"""
-"""Query for (right number, stored number) of each wrongly numbered text block of an undamaged document."""
+"""Query for (right value, stored value) of wrong numbers of text blocks, in undamaged documents."""
 
 
 def _find_wrong_merged(checked: CheckedRows) -> Iterator[tuple[str | None, int]]:
@@ -85,7 +85,7 @@ def _find_wrong_merged(checked: CheckedRows) -> Iterator[tuple[str | None, int]]
 
 
 def _find_wrong_dates(checked: CheckedRows, *, is_found_again: bool) -> Iterator[tuple[int | None, ...]]:
-    """Yield (dated, dated_until, dated_by, document row), derived again, of documents with wrong dates."""
+    """Derive the dates of documents with wrong dates: yield (dated, dated_until, dated_by, document row)."""
     for row, since, stored, modified_ns in checked.connection.execute(
         """SELECT document, valid_from, dates_checksum, modified_ns FROM documents LEFT JOIN sources USING (source)
         WHERE dates_checksum IS NOT checksum(valid_from, dated, dated_until, dated_by)"""
@@ -153,7 +153,7 @@ _FIND_SOURCES = (
         SELECT CAST(substr(CAST(d.uri AS BLOB), 1, length(CAST(s.uri AS BLOB))) AS TEXT) FROM documents AS d
         WHERE d.source = s.source ORDER BY length(d.uri)) WHERE {_RENAMED}""",
 )
-"""Statements that link documents to their files by uri. Documents of a lost file then belong to no file."""
+"""Statements that link documents to their files by uri. Documents without a stored file are unlinked."""
 SOURCES = (
     Rule("documents", "{} documents of unknown files", _UNKNOWN, _FIND_SOURCES),
     Rule("sources", "{} files whose uri is not that of their documents",
@@ -195,7 +195,7 @@ _MISSING_ENDS = " UNION ".join(
     SELECT 1 FROM asserted_nodes AS n WHERE n.id = r.{end} AND n.document IS r.document AND n.chunk IS r.chunk)"""
     for end in ("source", "target")
 )
-"""Query for (node id, document, chunk) of each missing end of a relation; empty if any assertion is damaged."""
+"""Query for (id of a missing node, document and chunk of its relation); empty if any assertion is damaged."""
 _IS_OBJECT = "iif(json_valid(CAST(properties AS TEXT)), json_type(CAST(properties AS TEXT)), '') = 'object'"
 _IS_VECTOR = f"typeof(embedding) IN ('null', 'blob') AND length(coalesce(embedding, x'')) % {STORED.itemsize} = 0"
 

@@ -84,7 +84,7 @@ _BOTH_WAYS = (
     SELECT 1 FROM apart AS a WHERE {_ONE_WAY.format("a")} AND {_ARE_STORED.format("a")})""",
     "INSERT OR IGNORE INTO apart SELECT full, key FROM apart",
 )
-"""Statements that store each pair of names that must not be merged in both orders, if only one order is right."""
+"""Statements that delete wrong pairs of names that are kept apart, and store right pairs in both orders."""
 
 
 def _find_names_without_code(checked: CheckedRows) -> Iterator[tuple[str]]:

@@ -28,7 +28,7 @@ _COMPUTED = """SELECT 'settings/' || CAST(name AS BLOB) AS name, checksum(CAST(v
 _IS_INVALID_ENTRY = """date(day) IS NOT day OR typeof(model) != 'text' OR typeof(purpose) != 'text'
     OR typeof(calls) != 'integer' OR typeof(tokens_in) != 'integer' OR typeof(tokens_out) != 'integer'
     OR min(calls, tokens_in, tokens_out) < 0"""
-"""SQL condition: a row of the ledger is one that no version of Monograph writes."""
+"""SQL condition for rows of the ledger that no version of Monograph writes."""
 
 
 def _find_sqlite_faults(checked: CheckedRows) -> Iterator[Finding]:
@@ -54,7 +54,7 @@ def _check_integrity(connection: Connection, what: str) -> list[str]:
 
 
 def _compare_schemas(connection: Connection) -> list[tuple[str, str, str | None, str | None]]:
-    """Return (type, name, stored SQL, right SQL) of entries that differ from a new file; SQL is None if missing."""
+    """Return (type, name, stored SQL or None, right SQL or None) of each missing, wrong or unknown entry."""
     query = "SELECT type, name, coalesce(sql, '') FROM sqlite_master"
     with closing(memory_connection(encrypted=encryption.is_encrypted(connection))) as empty:
         schema.create_tables(empty)
@@ -80,7 +80,7 @@ def _repair_schema(checked: CheckedRows) -> None:
 
 
 def _find_wrong_checksums(connection: Connection) -> list[tuple[bytes, str, bool]]:
-    """Return (name as bytes, name as text, whether its row is missing) of the stored checksums that do not match."""
+    """Return (name as bytes, name as text, whether the setting or root is missing) of each wrong checksum."""
     rows = connection.execute(
         f"""SELECT CAST(c.name AS BLOB), n.name IS NULL FROM checksums AS c
         LEFT JOIN ({_COMPUTED}) AS n ON CAST(n.name AS BLOB) = CAST(c.name AS BLOB)
@@ -90,7 +90,7 @@ def _find_wrong_checksums(connection: Connection) -> list[tuple[bytes, str, bool
 
 
 def _is_found_again(name: str, is_lost: bool) -> bool:
-    """Return whether a repair may delete a checksum that does not match, with the setting that it belongs to."""
+    """Return whether a repair may delete the wrong checksum ``name``. ``is_lost``: its setting or root is missing."""
     setting = name.removeprefix("settings/")
     # Settings in FOUND_AGAIN are set again later. A missing row needs no checksum, unless it is in KEPT.
     return setting in settings.FOUND_AGAIN or (is_lost and setting not in settings.KEPT)
@@ -111,7 +111,7 @@ def _find_wrong_notes(checked: CheckedRows) -> Iterator[Finding]:
 
 
 def _repair_notes(checked: CheckedRows) -> None:
-    """Delete the checksums that do not match and that a repair may delete, with the settings that they belong to."""
+    """Delete wrong checksums, and the settings that they belong to, if :func:`_is_found_again` allows it."""
     for stored, name, is_lost in _find_wrong_checksums(checked.connection):
         if _is_found_again(name, is_lost):
             if name.startswith("settings/"):

@@ -38,7 +38,7 @@ totals."""
 
 
 def _compute_sums(connection: Connection, table: str, *, looked_up: bool) -> Sums:
-    """Return the sums of the terms, the lengths and the totals of the index ``table``."""
+    """Return the sums of the index ``table``. With ``looked_up``, look up each term."""
     connection.execute(f"CREATE VIRTUAL TABLE temp.places USING fts5vocab(main, {table}, instance)")
     try:
         columns = f"count(*), COALESCE(sum({_POSITION}), 0) FROM temp.places"

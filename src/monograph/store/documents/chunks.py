@@ -53,8 +53,8 @@ def columns(document: int, metadata: Metadata, chunk: Chunk) -> Columns:
 def merged_metadata(document: Metadata, own: Metadata) -> str | None:
     """Return the metadata of a document updated with the metadata of its chunk, as JSON.
 
-    ``document`` and ``own`` are the two metadata. Returns None if the result equals one of the two: it is then not
-    stored a second time.
+    ``document`` is the document's metadata, ``own`` the chunk's. Returns None if the result equals ``document``
+    or ``own``: it is not stored again.
     """
     return None if document.keys() <= own.keys() or not own else json.dumps({**document, **own}, ensure_ascii=False)
 

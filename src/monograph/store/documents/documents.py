@@ -1,4 +1,4 @@
-"""Rows of ``documents`` and ``texts``: documents, and their texts in blocks."""
+"""Tables ``documents`` and ``texts``; a row of ``texts`` is a block, a part of a document's text."""
 
 from __future__ import annotations
 
@@ -16,25 +16,24 @@ from monograph.store.file.schema import BLOCK_BITS, MOST_DOCUMENTS
 from monograph.values import Document, Metadata, Section, Valid
 
 BLOCK_CHARACTERS = 4096
-"""Characters of a block of text. The row of a block fits a page of the database, at up to 3 bytes a character. A chunk
-of usual size overlaps one or two blocks."""
+"""Number of characters in a block of text. A block fits one page of the database if a character takes at most 3 bytes.
+A chunk usually overlaps one or two blocks."""
 
 LONGEST_TEXT = BLOCK_CHARACTERS << BLOCK_BITS
-"""Most characters of a text. A longer text would need more blocks than there are block numbers."""
+"""Maximum number of characters of a text. A document has too few block numbers for a longer text."""
 
 Dates: TypeAlias = tuple[int | None, int | None, int | None]
-"""Columns of a document's date: dated, dated_until, dated_by. The date is a span of time, from second ``dated``
-to second ``dated_until``, both since 1970. ``dated_by`` is the position of the date's source in DATE_SOURCES. All three
-are None if the document has no date."""
+"""Columns of a document's date: (dated, dated_until, dated_by), all None if the document has no date. ``dated`` and
+``dated_until`` are the first and the last second of the date, since 1970. ``dated_by`` is the position of the date's
+source in DATE_SOURCES."""
 Columns: TypeAlias = tuple[
     int, str, str, str, str, str, bytes, int, int | None, int | None, int | None, int | None, int | None
 ]
 """Stored columns of a document: document, id, uri, title, metadata, sections, sha256, characters, source, dated,
-dated_until, dated_by, valid_from. ``document`` and ``source`` are row numbers."""
+dated_until, dated_by, valid_from. See :func:`columns`."""
 BY_FILE = DATE_SOURCES.index(FILE)
 DATED_BY_CONTENT = f"d.dated_by != {BY_FILE:d}"
-"""SQL condition: the date of the document ``d`` comes from its metadata or text, not from its file's time of
-change."""
+"""SQL condition: the document ``d`` has a date from its metadata, title or text, not from its file's mtime."""
 SEALED = """CAST(id AS BLOB), CAST(uri AS BLOB), CAST(title AS BLOB), CAST(metadata AS BLOB), CAST(sections AS BLOB),
     sha256, characters"""
 """Columns of the tables ``documents`` and ``versions`` (previous versions) that :func:`content_checksum` covers. The
@@ -43,8 +42,8 @@ SEALED_CHUNK = """CAST(c.id AS BLOB), c.ordinal, c.start, c."end", CAST(c.metada
     CASE WHEN m.key = given_vector_key(m.value) THEN m.key END"""
 """Columns of each chunk that :func:`content_checksum` covers. ``c`` is the chunk, ``m`` the memo row of its vector.
 
-The checksum covers the key of ``m`` if the caller supplied the vector; otherwise the last column is NULL. A vector that
-is derived from the text is not content, because it can be derived again."""
+The last column is the memo key of the vector if the caller supplied the vector, else NULL. A vector that is derived
+from the text is not content, because it can be derived again."""
 _BLOCKS_QUERY = "SELECT CAST(text AS BLOB) FROM texts WHERE block BETWEEN ? AND ? ORDER BY block"
 """Query for the blocks of a text. They are read as bytes, because a damaged block may be no UTF-8."""
 
@@ -89,9 +88,9 @@ def of_source(connection: Connection, source: int) -> list[DocumentRow]:
 
 
 def begun_after(connection: Connection, second: int) -> list[DocumentRow]:
-    """Return the documents whose present version began after ``second``.
+    """Return the documents whose present version began after ``second``, a time in seconds since 1970.
 
-    There are none if the file keeps no previous versions.
+    If the file keeps no previous versions, the list is empty.
     """
     return _load_rows(connection, "WHERE valid_from > ? ORDER BY document", second)
 
@@ -114,7 +113,7 @@ def numbers(connection: Connection) -> list[int]:
 
 
 def by_number(connection: Connection, row: int) -> DocumentRow:
-    """Return the document with a row number."""
+    """Return the document with a row number, which must exist."""
     return _load_rows(connection, "WHERE document = ?", row)[0]
 
 
@@ -146,7 +145,10 @@ def loaded_span(first: Any, last: Any) -> TimeSpan | None:
 
 
 def loaded_times(first: Any, last: Any, dated_by: Any, since: Any, until: Any) -> tuple[Dated | None, Valid | None]:
-    """Return (date, validity) of a document from its stored columns. Each is None if it is missing or invalid."""
+    """Return (date, validity) of a document; each is None if its columns are missing or invalid.
+
+    The columns are dated, dated_until and dated_by, then valid_from and valid_until.
+    """
     when = None if first is None else loaded_span(first, last)
     date = Dated(when, DATE_SOURCES[dated_by]) if when is not None and dated_by in range(len(DATE_SOURCES)) else None
     if not isinstance(since, int) or not FIRST <= since <= LAST:
@@ -157,9 +159,9 @@ def loaded_times(first: Any, last: Any, dated_by: Any, since: Any, until: Any) -
 
 
 def newest(connection: Connection) -> int | None:
-    """Return the last second, since 1970, of the latest date of all documents; None if there is no date.
+    """Return the latest end of a document's date, in seconds since 1970; None if no document has a date.
 
-    A date that is only the time of change of a document's file does not count.
+    A date that is only the mtime of the document's file does not count.
     """
     last = scalar(connection, f"SELECT max(d.dated_until) FROM documents AS d WHERE {DATED_BY_CONTENT}")  # noqa: S608
     return last if isinstance(last, int) and FIRST <= last <= LAST else None
@@ -178,8 +180,8 @@ def columns(row: int, document: Document, sha256: bytes, source: int | None, sin
     """Return the columns under which a document is stored.
 
     ``row`` is the row number of the document. ``source`` is the row number of the file that the document was read from;
-    None if it was not read from a file. ``since`` is the second, since 1970, in which this version of the document
-    begins; None if the .mono file keeps no previous versions.
+    None if it was not read from a file. ``since`` (valid_from) is the second, since 1970, in which this version of
+    the document begins; None if the .mono file keeps no previous versions.
     """
     metadata = (document.metadata, *(passage.metadata for passage in document.passages))
     return (
@@ -326,12 +328,12 @@ def names(connection: Connection) -> list[tuple[int, str, str]]:
 def content_checksum(own: Iterable[Value], text: str | bytes, chunks: Iterable[Iterable[Value]]) -> int:
     """Return the checksum of a document's content, from its columns, its text and its chunks.
 
-    The checksum is computed when the content is written, and stored with the content. It covers nothing else, so it
-    stays the same if the document moves to another source file or becomes a previous version.
+    The checksum covers only the content: it stays the same if the document moves to another source file or becomes a
+    previous version.
 
-    ``own`` are the document's id, uri, title, metadata, sections, sha256 and characters. ``chunks`` are the chunks in
-    reading order: (id, ordinal, start, end, metadata, memo key). The memo key is the key of the chunk's vector if the
-    caller supplied the vector, else None.
+    ``own`` are the document's id, uri, title, metadata, sections, sha256 and number of characters. ``chunks`` are the
+    chunks in reading order: (id, ordinal, start, end, metadata, memo key). The memo key is the key of the chunk's
+    vector if the caller supplied the vector, else None.
     """
     crc = checksum(*own, text)
     for row in chunks:
@@ -340,10 +342,7 @@ def content_checksum(own: Iterable[Value], text: str | bytes, chunks: Iterable[I
 
 
 def stored_checksum(connection: Connection, row: int) -> int:
-    """Compute the content checksum of a document from its stored rows.
-
-    Texts are read as bytes, because they may be damaged.
-    """
+    """Compute the content checksum of a document from its stored rows. Damaged texts raise no error."""
     query = f"SELECT {SEALED} FROM documents WHERE document = ?"  # noqa: S608 - a constant
     (values,) = connection.execute(query, (row,)).fetchall()
     text = b"".join(column(connection, _BLOCKS_QUERY, *blocks_of(row)))

@@ -19,8 +19,8 @@ from monograph.store.file.rows import column
 from monograph.where import DATE, Combination, Comparison, Condition, Operator, Scalar
 
 MOST_COMPARISONS = 1_000
-"""Most comparisons of a filter, because each comparison is tested for each chunk. Comparisons of one key that
-:func:`_join_comparisons` joins to a list count as one."""
+"""Maximum number of comparisons in a filter, because each comparison is tested for each chunk. A comparison with a
+list counts as one (see :func:`_join_comparisons`)."""
 
 _CHUNKS = "chunks AS c JOIN documents AS d USING (document)"
 _COLUMNS = {"$document": "d.id", "$chunk": "c.id", "$uri": "d.uri", "$title": "d.title"}
@@ -51,7 +51,7 @@ class CompiledFilter:
     view: str = ""
 
     def on(self, column: str) -> str:
-        """Return the SQL condition that a column is the row of an allowed chunk.
+        """Return the SQL condition that a column holds the row number of an allowed chunk.
 
         To evaluate the condition, SQLite reads all allowed chunks once.
         """
@@ -60,9 +60,9 @@ class CompiledFilter:
         return f"{column} IN (SELECT c.chunk FROM {_CHUNKS} WHERE {self.sql})" if self.sql else "TRUE"
 
     def on_each(self, column: str) -> str:
-        """Return the SQL condition that a column is the row of an allowed chunk.
+        """Return the condition of :meth:`on` in a form that SQLite tests for each row separately.
 
-        To evaluate the condition, SQLite tests each row separately, without reading all allowed chunks.
+        SQLite then reads all allowed chunks only if an index finds them.
         """
         if self.is_whole_view:
             return f"+{column} IN temp.view_chunks"
@@ -156,7 +156,7 @@ def dates_of(connection: Connection) -> Iterator[tuple[int, int, int]]:
 
 
 def disallowed_summaries(allowed: CompiledFilter) -> str:
-    """Return the SQL query for the rows of the summaries that stand for at least one chunk outside of the filter.
+    """Return the SQL query for the rows of summaries made from a disallowed chunk, directly or through other summaries.
 
     The query needs the parameters of the filter.
     """

@@ -107,7 +107,7 @@ def rows(connection: Connection, uris: Sequence[str]) -> dict[str, int]:
 
 
 def touch(connection: Connection, states: Iterable[tuple[str, int, int]]) -> None:
-    """Store new sizes and times of files whose bytes are unchanged, and update the dates of their documents.
+    """Store new sizes and times of files with unchanged bytes, and update the document dates taken from these times.
 
     ``states`` are (uri, size, modified_ns).
     """
@@ -131,7 +131,7 @@ def date_documents(connection: Connection, files: Iterable[int]) -> None:
 
 
 def mark_incomplete(connection: Connection, row: int, *, faulty: bool) -> None:
-    """Mark a file as not stored completely, so that its row matches no file on disk.
+    """Mark a file as not stored completely, so that the next sync reads the file again.
 
     ``faulty``: a part of the file could not be stored. If False, the rest of the file is still to be stored.
     """
@@ -176,9 +176,9 @@ UNREADABLE_FAILURE = " OR ".join([
 class Failure:
     """Problem with a file on disk that was found under a root.
 
-    ``file`` is the uri of the file, ``root`` the name of the root. ``size`` is in bytes, ``modified_ns`` in nanoseconds
-    since 1970; both describe the file when it was read. They are stored only if the cause of the problem is a missing
-    Python module, which ``problem.needs`` names. Otherwise they are 0.
+    ``file`` is the uri of the file, ``root`` the name of the root. ``size`` (bytes) and ``modified_ns`` (nanoseconds
+    since 1970) describe the file when it was read. Both are stored only if a Python module is missing, which
+    ``problem.needs`` names. Otherwise 0 is stored for both.
     """
 
     file: str
@@ -234,16 +234,16 @@ def synced(connection: Connection) -> dict[str, float]:
 def described(connection: Connection) -> dict[str, str]:
     """Return the key of the describer of each root, by name of the root.
 
-    A describer is a model that describes pictures in words. The describer of a root is that of the last complete sync
-    that used one. Roots without a describer are left out.
+    A describer is a model that describes pictures in words. The key is from the root's last complete sync that used a
+    describer. Roots without such a sync are left out.
     """
     return dict(connection.execute("SELECT name, described FROM roots WHERE described != ''").fetchall())
 
 
 def save_synced(connection: Connection, names: Iterable[str], second: float, describer: str = "") -> None:
-    """Store the time of a complete sync of some roots, and the key of its describer (see :func:`described`).
+    """Store the time of a complete sync, and the key of its describer, for each synced root.
 
-    ``second`` is the time in seconds since 1970. If ``describer`` is empty, the stored key is kept.
+    ``second`` is in seconds since 1970. If ``describer`` (see :func:`described`) is empty, the stored keys are kept.
     """
     connection.executemany(
         "UPDATE roots SET synced = ?2, described = COALESCE(NULLIF(?3, ''), described) WHERE name = ?1",

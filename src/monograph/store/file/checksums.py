@@ -1,8 +1,8 @@
 """Checksums that show whether a stored row was damaged after it was written.
 
-They cover above all the content of a file, which cannot be derived again: documents, previous versions and assertions.
-The checksum is CRC-32, as in Python's ``zlib``. It detects every change within 32 consecutive bits. A gigabyte takes
-about a second.
+Checksums cover mainly content, which cannot be derived again: documents, previous versions and assertions. They are
+CRC-32, as in Python's ``zlib``. CRC-32 detects every change within 32 consecutive bits. A gigabyte takes about a
+second.
 """
 
 from __future__ import annotations

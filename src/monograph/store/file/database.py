@@ -62,10 +62,10 @@ first attempt. Each further attempt waits twice as long, up to the second number
 _PAUSE = 0.005
 _OPTIONS: dict[str, Any] = {"uri": True, "timeout": BUSY_SECONDS, "check_same_thread": False, "cached_statements": 256}
 _MAPPED_BYTES = 2_147_418_112 if _mapped.IS_GUARDED or sys.platform == "win32" else 0
-"""Most bytes of a file to map. 0 where this process would die if another program truncated a mapped file."""
+"""Maximum bytes of a file that SQLite maps into memory. 0 where truncation of a mapped file would end this process."""
 
 _abandoned: list[object] = []
-"""Connections inherited by a fork. They are never closed: that would release the locks of the parent process."""
+"""Connections inherited by a fork. They stay open: a child process must not close its parent's SQLite connections."""
 # An open file must be read only by SQLite: any other read would drop SQLite's locks.
 _open_counts: Counter[Identity] = Counter()
 """Number of times that this process has each file open."""
@@ -90,8 +90,8 @@ class OpenedFile:
     """Open file that detects when another program deletes, replaces or truncates it.
 
     SQLite maps the file into memory. If another program truncates a mapped file, a read of the missing part would end
-    the process with SIGBUS. On Linux it returns zeros instead (see :mod:`monograph.store.file.mapped`). So
-    :meth:`reading` checks after each use of the file whether zeros were read. Other systems have no such protection.
+    the process with SIGBUS. On Linux, such a read returns zeros instead (see :mod:`monograph.store.file.mapped`), and
+    :meth:`reading` then raises an error. Other systems have no such protection.
     """
 
     def __init__(self, path: Path) -> None:
@@ -132,9 +132,9 @@ class OpenedFile:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Check before and after the block that the file was not truncated: see :meth:`require_whole`.
+        """Check before and after the ``with`` block that the file was not truncated: see :meth:`require_whole`.
 
-        An error of the check replaces an error of the block, unless the error of the block is a MonographError.
+        An error of the check replaces any error of the ``with`` block except a MonographError.
         """
         self.require_whole()
         try:
@@ -162,13 +162,13 @@ class Database:
     create:
         Whether the file is created if it is missing.
     read_only:
-        Whether writes are refused. It is also set if the file or its folder cannot be written.
+        Whether writes are refused. True also if the file or its folder cannot be written.
     key:
         The key of the file, or the key that encrypts a new file. None if the file is not encrypted.
     connector:
-        Factory of the connections. With None, each connection sees the whole file. In a database of
-        :func:`monograph.store.file.view.limited` it sees the documents of a view, and in a database of
-        :func:`monograph.store.file.view.snapshot_in_memory` a copy of the file.
+        Factory of the connections. With None, each connection sees the whole file. Connections can also see only the
+        documents of a view (:func:`monograph.store.file.view.limited`), or a copy of the file in memory
+        (:func:`monograph.store.file.view.snapshot_in_memory`).
 
     Raises
     ------
@@ -224,7 +224,7 @@ class Database:
                 raise
 
     def _begin_process(self) -> None:
-        """Reset connections and locks at the first use in this process. A fork makes a new process."""
+        """Reset connections and locks if this process uses the database for the first time, as after a fork."""
         if self._process == os.getpid():
             return
         if self._users:
@@ -235,7 +235,7 @@ class Database:
         self._users_lock = threading.RLock()
 
     def _register_file(self, salt: bytes | None) -> None:
-        """Register the file as open in this process, and check its header."""
+        """Register the file, with its salt if encrypted, as open in this process, and check its header."""
         file = self._file = OpenedFile(self.path)
         is_first = not _open_counts[file.identity]
         _open_counts[file.identity] += 1
@@ -270,7 +270,7 @@ class Database:
 
     @contextmanager
     def _using(self, connection: Connection) -> Iterator[None]:
-        """Keep a connection open during the block, and translate errors of the block into errors of Monograph."""
+        """Keep a connection open during the ``with`` block, and translate errors into errors of Monograph."""
         with self._users_lock:
             self._users[connection] += 1
         try:
@@ -321,11 +321,11 @@ class Database:
         A nested transaction is a part of the outer transaction. A commit raises the generation of the file, a number
         that tells caches that their values are out of date.
 
-        ``aside`` is for changes of memo rows and of rows that no search reads. Then the generation stays the same, and
-        cached values stay valid. BusyFile is raised at once if another thread or process is writing.
+        ``aside`` is for changes of memo rows and of rows that no search reads. With ``aside``, the generation stays the
+        same, cached values stay valid, and BusyFile is raised at once if another thread or process is writing.
 
-        Without ``aside``, the transaction waits for another thread without limit. For another process it waits
-        BUSY_SECONDS, then raises BusyFile.
+        Without ``aside``, the transaction waits for another thread without limit. For another process the transaction
+        waits BUSY_SECONDS, then raises BusyFile.
         """
         if self.read_only:
             raise ReadOnlyFile(f"{self.path} is open for reading only", "check its permissions, or copy it")
@@ -368,7 +368,7 @@ class Database:
                     connection.execute("ROLLBACK")
 
     def enter(self) -> None:
-        """Store the model calls that are only in ``noted`` in the ledger of the file, the table ``costs``.
+        """Store the pending model calls of ``noted`` in the ledger of the file, the table ``costs``.
 
         If the file cannot be written now, the next write transaction stores them.
         """
@@ -387,7 +387,7 @@ class Database:
             return [LedgerEntry(*row) for row in connection.execute(query)]
 
     def _find_fault(self) -> str | None:
-        """Return the fault that ``diagnose`` finds in the rows; None if it finds none."""
+        """Return the fault that ``self.diagnose`` finds in the rows; None if no fault is found."""
         # An error of ``diagnose`` itself must not start another search.
         if self.diagnose is None or getattr(self._local, "diagnosing", False):
             return None
@@ -540,7 +540,7 @@ def _set_up(connection: Connection) -> Connection:
 
 @contextmanager
 def _restore_timeout(connection: Connection) -> Iterator[float]:
-    """Yield the lock timeout of a connection in seconds, and restore it after the block, which may change it."""
+    """Yield the lock timeout of a connection in seconds, and restore the timeout after the ``with`` block."""
     (milliseconds,) = connection.execute("PRAGMA busy_timeout").fetchone()
     try:
         yield milliseconds / 1_000

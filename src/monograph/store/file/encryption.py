@@ -108,8 +108,8 @@ def may_be_encrypted(path: Path) -> bool:
 def unlock(path: Path, key: str | RawKey | None, salt: bytes | None, made: RawKey | None = None) -> RawKey | None:
     """Return the raw key of a file; None if the file is not encrypted.
 
-    ``key`` is the key that the caller gave. ``salt`` is the salt of the file. It is None if the file is not encrypted.
-    Without a key, the caller need not read the salt, and passes None.
+    ``key`` is the key that the caller gave. ``salt`` is the salt of the file; None if the file is not encrypted. If
+    both are None, the result is None even for an encrypted file.
 
     ``made`` is the raw key of a file that was created just now. If it has the salt of the file, ``made`` is returned,
     and no key is derived.
@@ -212,7 +212,7 @@ def export(connection: sqlite3.Connection, target: str, key: RawKey | None) -> N
 
 @contextmanager
 def convert_key(path: Path, key: RawKey | None, made: Path, new_key: RawKey | None) -> Iterator[Callable[[], object]]:
-    """Copy a file into another file under a new key, and keep the original locked until the block ends.
+    """Copy a file into another file under a new key, and keep the original locked until the ``with`` block ends.
 
     The lock prevents commits to the original that the copy would not have. This process must not have the original
     open.
@@ -223,8 +223,8 @@ def convert_key(path: Path, key: RawKey | None, made: Path, new_key: RawKey | No
     Yields a function that deletes the original's write-ahead log and the log's index. Call it before the copy replaces
     the original: SQLite does not delete them when it closes a file that another file has replaced.
 
-    Raises BusyFile if another process has the original open. Raises WrongKey if ``key`` does not open it. Raises
-    DamagedFile if not all rows of a table were copied.
+    Raises BusyFile if another process has the original open. Raises WrongKey if ``key`` does not open the
+    original. Raises DamagedFile if not all rows of a table were copied.
     """
     with translate_errors(path), closing(connect(path, key, timeout=WAITED_SECONDS)) as connection:
         require_opened(path, connection)

@@ -52,7 +52,7 @@ _READ_FAILED = ("SQLITE_IOERR_READ", "SQLITE_IOERR_SHORT_READ", "SQLITE_IOERR_CO
 """Names of SQLite's errors of failed reads. All other SQLITE_IOERR errors come from writes, file creation or locks."""
 _TOO_DEEP_TEXTS = ("parser stack overflow", "Expression tree is too large", "too many SQL variables")
 _DAMAGE_ERRORS = ("SQLITE_CONSTRAINT", "SQLITE_ERROR", "SQLITE_MISMATCH", "SQLITE_TOOBIG")
-"""Prefixes of errors that damaged rows can cause, for example by a missing table or a sum that overflows."""
+"""Prefixes of the names of errors that damage can cause, for example by a missing table or a sum that overflows."""
 _INDEX_FAULT_TEXTS = (
     "invalid fts5 file format", "vtable constructor failed", "malformed inverted index", "no such fts5 table",
 )  # fmt: skip
@@ -63,7 +63,7 @@ _JSON_COLUMNS = ("metadata", "sections", "merged", "properties")
 
 
 def sqlite_errors() -> tuple[type[Exception], ...]:
-    """Return the base classes of SQLite's errors: that of ``sqlite3`` and, if it is loaded, that of SQLCipher."""
+    """Return the base classes of the errors of ``sqlite3`` and, if SQLCipher is loaded, of SQLCipher."""
     module = sys.modules.get("sqlcipher3.dbapi2")
     return (sqlite3.Error,) if module is None else (sqlite3.Error, module.Error)
 
@@ -82,13 +82,13 @@ def sqlite_name(error: Exception) -> str:
 def translate_errors(
     path: Path, connection: sqlite3.Connection | None = None, diagnose: Callable[[], str | None] = lambda: None
 ) -> Iterator[None]:
-    """Translate errors that SQLite or the system raises in the block into errors of Monograph.
+    """Translate errors that SQLite or the system raises in the ``with`` block into errors of Monograph.
 
-    An error of Monograph names the file, the damaged row if there is one, and the next step. ``connection`` is used to
-    find the damaged row if a text cannot be decoded.
+    An error of Monograph names the file, the damaged row if there is one, and what to do next. ``connection`` is used
+    to find the damaged row if a text cannot be decoded.
 
     ``diagnose`` is called for other errors that damaged rows can cause. It returns a description of the fault, or None
-    if it finds no fault. Then the error has another cause, such as the code or a model, and is raised unchanged.
+    if it finds no fault. After None, the error is raised unchanged: its cause is, for example, the code or a model.
     """
     try:
         with translate_system_errors(path):
@@ -141,7 +141,7 @@ def system_error(path: Path | str, error: OSError) -> MonographError | None:
 
 @contextmanager
 def decoding(connection: sqlite3.Connection, row: str | Callable[[], str]) -> Iterator[None]:
-    """Raise DamagedFile, which names the damaged row, if a value cannot be decoded in the block.
+    """Raise DamagedFile, which names the damaged row, if the ``with`` block cannot decode a value.
 
     ``row`` is the name of the row or rows, or a function that returns the name. The function is called only after a
     failure.
@@ -243,11 +243,11 @@ def row_fault(connection: sqlite3.Connection, error: Exception) -> str | None:
     """Return a description of the damaged row that made SQLite fail; None if the error has another cause.
 
     A row is damaged if one of its texts is no UTF-8, or no JSON where JSON is expected. The first damaged row is
-    described. For an error about UTF-8, the columns with the name in the error are searched; if no column has this
-    name, all text columns. For an error about JSON, all columns that hold JSON are searched.
+    described. For an error about UTF-8, the column that the error names is searched in all tables. If no table has
+    this column, all text columns are searched; for an error about JSON, all columns that hold JSON.
 
-    For an error of FTS5, the description names the inverted index. In a view, the description names no row,
-    because the row may be outside of the view.
+    For an FTS5 error, the description names the inverted index. In a view, the description names no row: the row may
+    be outside of the view.
     """
     text = str(error)
     if is_index_fault(error):

@@ -19,8 +19,8 @@ EXTRACTION = "extraction"
 """Kind of an extraction, the entities and relations of a chunk: see :mod:`monograph.store.graph.extractions`."""
 
 CODE = "code"
-"""Kind of the code of a name: the signs of the name's embedding, one bit a dimension. A code is in the memo only until
-it is moved to the name's row in the table ``names``."""
+"""Kind of a name's code: one bit for each value of the name's embedding, 1 if the value is positive. A code is in the
+memo only until it is moved to the name's row in ``names``."""
 
 SUMMARY = "summary"
 """Kind of a summary of several texts: see :mod:`monograph.store.tree`."""
@@ -50,8 +50,8 @@ DISOWN = (
     "UPDATE version_chunks SET extraction = NULL WHERE extraction = ?",
     "DELETE FROM memo WHERE memo = ?",
 )
-"""Statements that delete a memo row, and the references of chunks and previous versions to it. So its value is derived
-again. The tree's references stay. The parameter of each statement is the memo row."""
+"""Statements that delete a memo row (the parameter of each), and the references from chunks and previous versions to
+this row. The value is then derived again. References from the tree stay."""
 
 
 def rows(connection: Connection, kind: str, keys: Sequence[bytes]) -> dict[bytes, int]:
@@ -62,7 +62,7 @@ def rows(connection: Connection, kind: str, keys: Sequence[bytes]) -> dict[bytes
 def put(connection: Connection, kind: str, values: Iterable[tuple[bytes, bytes, int]]) -> dict[bytes, int]:
     """Store values of one kind, such as VECTOR; return the memo row of every given key, by key.
 
-    ``values`` are triples (key, value, number of tokens that models took to derive the value). A key that is stored
+    ``values`` are (key, value, number of tokens that models took to derive the value). A key that is stored
     already keeps its value.
     """
     values_by_key: dict[bytes, tuple[bytes, int]] = {}

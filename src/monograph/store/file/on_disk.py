@@ -20,7 +20,7 @@ _KINDS = (
     (stat.S_ISBLK, "a device"),
 )
 _HEADER = struct.Struct(">16x H 6x I I 28x I 4x I 20x I 4x")
-"""Page size, change counter, number of pages, user_version, application_id, counter at which that number is valid."""
+"""Page size, change counter, number of pages, user_version, application_id, SQLite's version-valid-for number."""
 _LONGEST_SUFFIX = "-journal"
 """The longest suffix that SQLite adds to the name of a database file."""
 
@@ -28,7 +28,7 @@ _PATH_LIMIT = 512 - len(_LONGEST_SUFFIX)
 """Maximum number of bytes of a file's path: SQLite's limit of 512 bytes, less the longest suffix."""
 
 _TEMPORARY_NAME_BYTES = 80
-"""Bytes reserved for the name of a new file. It is first written under a temporary name, which may be longer."""
+"""Bytes reserved for the temporary name of a new file, which may be longer than the final name."""
 
 
 def require_monograph(path: Path) -> None:

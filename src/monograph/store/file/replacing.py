@@ -13,7 +13,7 @@ from pathlib import Path
 from monograph.errors import BusyFile, NotAMonograph
 
 _SUFFIXES = ("", "-wal", "-shm", "-journal")
-"""Suffixes of the files of a database: itself, its write-ahead log, the log's index, its rollback journal."""
+"""Suffixes of a database file, its write-ahead log, the index of the log, and its rollback journal."""
 
 
 @contextmanager

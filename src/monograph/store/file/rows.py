@@ -15,20 +15,20 @@ _KEYS_PER_QUERY = 500
 _COLUMNS = {"documents": "document", "chunks": "chunk", "names": "name", "memo": "memo"}
 _HIGHEST_ROW = 1 << 62
 _DOCUMENT_RESERVE = 1 << 32
-"""Minimum number of free document rows below MOST_DOCUMENTS. With fewer, ``next_row`` raises DamagedFile."""
+"""Minimum number of unused row numbers below MOST_DOCUMENTS. If fewer are left, ``next_row`` raises DamagedFile."""
 
 _BOUND_STEP, _BOUND_LIMIT = 64, 1024
-"""Step and maximum of the number of parameters to which :func:`lookup` binds texts, one text each.
+"""Step and maximum of the number of parameters in a query of :func:`lookup`, one parameter for each text.
 
 The parameters are padded with NULL to a multiple of 64. More than 1,024 texts, and all integers, are bound as one JSON
-array instead. For 370 texts, single parameters take half the time of a JSON array.
+array instead. For 370 texts, a JSON array would take twice the time.
 """
 
 
 def select(
     connection: sqlite3.Connection, query: str, keys: Sequence[bytes | str | int], *before: object
 ) -> list[tuple[Any, ...]]:
-    """Return the rows of a query that ends with ``IN``, for any number of keys.
+    """Return the rows of a query that ends with ``IN``; the keys are appended, 500 at a time.
 
     ``before`` are the parameters in front of the keys.
     """
@@ -45,7 +45,7 @@ def lookup(
     """Return the selected columns of all rows that match one of the keys, in the order of the keys.
 
     ``columns`` is SQL: the columns to select. ``tables`` is SQL, too: the tables, and a WHERE clause that compares a
-    column with a key. In the SQL, a key is ``w.value``. An ORDER BY in ``tables`` replaces the order of the keys.
+    column with a key, ``w.value``. An ORDER BY in ``tables`` replaces the order of the keys.
     ``parameters`` are the parameters in ``tables``; the keys are bound separately.
     """
     listed = list(keys)
@@ -99,10 +99,10 @@ def next_row(connection: sqlite3.Connection, table: Literal["documents", "chunks
 
 
 def is_marked(connection: sqlite3.Connection, table: Literal["unplanted", "unresolved"]) -> bool:
-    """Return whether a table of rows to update is not empty.
+    """Return whether any chunk (``unplanted``) or name (``unresolved``) is marked for an update.
 
-    ``unplanted`` lists the chunks whose node of the tree may be out of date. ``unresolved`` lists the names whose
-    heads, the names that they were merged into, may be out of date.
+    The node of an unplanted chunk in the tree may be out of date. An unresolved name may have an outdated head, the
+    name that it was merged into.
     """
     return connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is not None  # noqa: S608 - constants
 

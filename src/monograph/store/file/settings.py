@@ -34,13 +34,12 @@ class StoredModel:
 
 
 GENERATION = "generation"
-"""Name of the setting that counts commits. It has no checksum."""
+"""Name of the setting that :func:`generation` reads. It has no checksum."""
 _SUMMARIES = "summaries"
 _TO_REBUILD, _ALWAYS_FORGET = "again", "always_forget"
 _PENDING, _FORGOTTEN = "forgetting/", "forgotten"
 FOUND_AGAIN = ("id", _SUMMARIES, _TO_REBUILD, _ALWAYS_FORGET, "describer")
-"""Names of the settings that may be lost. Each is created again, found by the next sync or repair, or set again by the
-user."""
+"""Names of the settings that may be lost: Monograph creates each of them again, or the user sets it again."""
 KEPT = ("build", "vector_index", "embedder", "extractor", "summarizer", *FOUND_AGAIN)
 """Names of the settings that have a checksum."""
 HINTS = {"extractor": "monograph reextract FILE EXTRACTOR"}
@@ -62,12 +61,12 @@ def save(connection: Connection, settings: Settings) -> None:
 
 
 def load_vector_index(connection: Connection) -> str:
-    """Return the kind of design of the file's vector indexes: see :class:`monograph.vectors.design.Design`."""
+    """Return the design of the vector indexes: ``codes`` or ``graph`` (:class:`monograph.vectors.design.Design`)."""
     return _get(connection, "vector_index") or "codes"
 
 
 def save_vector_index(connection: Connection, kind: str) -> None:
-    """Store the kind of design of the file's vector indexes."""
+    """Store the design of the vector indexes: ``codes`` or ``graph``."""
     _put(connection, "vector_index", kind)
 
 
@@ -98,7 +97,7 @@ def save_id(connection: Connection, identity: str) -> None:
 
 
 def load_model(connection: Connection, kind: ModelKind) -> StoredModel | None:
-    """Return the stored model of a kind, with which the file was built; None if none is stored."""
+    """Return the file's embedder, extractor, summarizer or describer, as stored; None if none is stored."""
     return _load(connection, kind, lambda text: _require_types(StoredModel(**json.loads(text))), None)
 
 
@@ -112,7 +111,7 @@ def _require_types(stored: Stored) -> Stored:
 
 
 def save_model(connection: Connection, kind: ModelKind, model: StoredModel) -> None:
-    """Store the model of a kind that the file is built with."""
+    """Store the file's embedder, extractor, summarizer or describer."""
     _put(connection, kind, json.dumps(asdict(model)))
 
 
@@ -189,7 +188,7 @@ def _put(connection: Connection, name: str, value: str) -> None:
 
 
 def generation(connection: Connection) -> int:
-    """Return the generation of the file: a counter that is incremented by each commit of rows that searches read.
+    """Return the generation of the file, a counter. Each commit that may change search results increments the counter.
 
     Other commits leave the generation unchanged. Values that were cached under a generation stay valid until the
     generation changes.

@@ -18,7 +18,7 @@ _GROUPS = {
     "parts": "clusters (codes)", "cluster_graphs": "clusters (codes)", "codes": "clusters (codes)",
     "clusters": "centroids", "centroids": "centroids", "vector_indexes": "centroids", "placements": "placements",
 }  # fmt: skip
-"""Group that counts the bytes of a table, and of unlisted tables and indexes whose names begin with its name."""
+"""Group of a table in :func:`sizes`. Unlisted tables and indexes are grouped by prefix: ``words_data`` as ``words``."""
 
 
 def counts(connection: Connection) -> dict[str, int]:

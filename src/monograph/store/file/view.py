@@ -2,10 +2,10 @@
 
 A view reads only the part of the file that a filter allows. A snapshot is a copy of the file in memory.
 
-In a view, temporary tables and views shadow the tables of the file, because SQLite looks names up among a connection's
-temporary tables first. So every query through a connection of a view reads only the view's rows. An authorizer denies
-reading the file's own tables directly. Exceptions are the tables in ``_OPEN``, which have no texts of documents. They
-say, for example, in how many chunks a word occurs, where vectors are stored, and how the file was built.
+Each connection of a view has temporary tables and SQL views with the names of the file's tables, but only with rows of
+the view. SQLite looks names up among temporary tables and views first, so every query reads only these rows. An
+authorizer denies reading the file's own tables. Exceptions are the tables in ``_OPEN``: they have no texts of
+documents, but, for example, counts of the chunks with a word, places of vectors, and settings.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def limited(base: Database, allowed: CompiledFilter) -> Database:
 
 
 def snapshot_in_memory(whole: Database) -> Database:
-    """Copy the present state of an open file into memory, without encryption, and return the copy as a database.
+    """Copy an open file into memory, without encryption, and return the copy as a database.
 
     The memory of the copy is freed when the last connection to the copy is closed. The copy may still have text that is
     erased from the file later. So the first read after an erasure closes the copy and raises ClosedFile. Raises
@@ -172,7 +172,7 @@ def snapshot_in_memory(whole: Database) -> Database:
 
 
 def _authorize_view(action: int, table: str | None, column: str | None, schema: str | None, view: str | None) -> int:
-    """Authorizer of a view: allow the tables in ``_OPEN``, and other tables only through the view that shadows them."""
+    """Authorizer of a view: allow the tables in ``_OPEN``; others only through the SQL view of the same name."""
     # Counting rows reads no column: the number of rows is all that other tables reveal.
     if action != sqlite3.SQLITE_READ or schema != "main" or not column or table in _OPEN or view == table:
         return sqlite3.SQLITE_OK
@@ -180,7 +180,7 @@ def _authorize_view(action: int, table: str | None, column: str | None, schema: 
 
 
 def _fill(connection: Connection, generation: int, documents: str) -> None:
-    """Fill the temporary tables of a view. ``documents`` is a JSON list of the rows of its documents."""
+    """Fill the temporary tables of a view, given the file's generation and a JSON list of the view's document rows."""
     for table in ("view_state", "view_documents", "view_chunks", "view_sources", "names", "nodes"):
         connection.execute(f"DELETE FROM temp.{table}")  # noqa: S608 - constants
     connection.execute("INSERT INTO temp.view_documents SELECT value FROM json_each(?)", (documents,))
@@ -227,7 +227,7 @@ def _fill_names(connection: Connection) -> None:
 
 
 def _fill_nodes(connection: Connection) -> None:
-    """Fill the view's part of the tree: its chunks, and the summaries that have only its chunks below them."""
+    """Fill the table of tree nodes: the view's chunks, and the summaries that have only these chunks below them."""
     # A chunk that is listed in unplanted may have an outdated node.
     connection.execute(
         """INSERT INTO temp.nodes SELECT n.* FROM temp.view_chunks AS v CROSS JOIN main.nodes AS n
@@ -255,7 +255,7 @@ def _fill_nodes(connection: Connection) -> None:
 
 
 def whole(allowed: CompiledFilter) -> str:
-    """Return the SQL condition that a document ``d`` is in the view of a filter.
+    """Return the SQL condition that a document ``d`` is in a view: the filter allows all chunks of the document.
 
     The parameters of the condition are those of the filter. A document without chunks is in the view if its own
     metadata match the filter.

@@ -1,6 +1,7 @@
-"""Assertions: nodes and relations that callers added, one row for each chunk or document that they come from.
+"""Assertions: nodes and relations that callers added.
 
-A node or relation is merged from all of its rows; values of later rows replace those of earlier rows.
+A node or relation has one row for each chunk or document that supports it. The rows are merged: values of later
+rows replace values of earlier rows.
 """
 
 from __future__ import annotations
@@ -31,8 +32,7 @@ _NODES = f"""SELECT t.assertion, t.id, t.label, t.name, t.properties, t.embeddin
     FROM asserted_nodes AS t"""  # noqa: S608 - a constant
 _RELATIONS = f"SELECT t.assertion, t.source, t.label, t.target, t.properties, {_ORIGIN} FROM asserted_relations AS t"  # noqa: S608
 Row: TypeAlias = tuple[Any, ...]
-"""A row of ``_NODES`` or ``_RELATIONS``. The first column is the row's number; rows that were added later have higher
-numbers."""
+"""A row of ``_NODES`` or ``_RELATIONS``. The first column is the row's number; later rows have higher numbers."""
 
 
 class AssertionOrigin(NamedTuple):

@@ -1,7 +1,6 @@
-"""Extractions of chunks, stored as JSON in the memo.
+"""Extractions: mentions and relations that an extractor found in a chunk, as JSON in the memo.
 
-A mention's name is stored only if it differs from the text between the mention's start and end, or if the mention has a
-description.
+A mention's name is stored only if it differs from the mentioned text, or if the mention has a description.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ def pack(extraction: Extraction, text: str) -> bytes:
 def decoding_of(connection: Connection, chunk: int) -> AbstractContextManager[None]:
     """Return a context manager for code that decodes the extraction of a chunk.
 
-    If the decoding fails, the context manager raises DamagedFile instead. The error names the row of the chunk.
+    If the decoding fails, the context manager raises DamagedFile, which names the chunk's row.
     """
     return decoding(connection, f"the extraction of row {chunk} of chunks")
 

@@ -25,8 +25,8 @@ from monograph.store.graph.names import NameCounts
 from monograph.values import EMBEDDED_KINDS, ENTITY_KINDS
 
 NAMED = np.dtype([("name", "<i4"), ("first", "u1"), ("second", "u1"), ("kind", "u1")])
-"""A record of a name in a chunk. ``name`` is the row of the name. ``first`` and ``second`` are the first two sentences
-of the chunk that have the name; ``second`` is 255 if only one sentence has it. ``kind`` is a position in
+"""A record of a name in a chunk. ``name`` is the row of the name. ``first`` and ``second`` are the numbers of the first
+two sentences of the chunk that have the name; ``second`` is 255 if only one sentence has it. ``kind`` is a position in
 :data:`monograph.values.ENTITY_KINDS`."""
 
 LINKED = np.dtype([("source", "<u2"), ("target", "<u2"), ("strength", "<f2")])
@@ -43,18 +43,18 @@ _EMBEDDED = [ENTITY_KINDS.index(kind) for kind in sorted(EMBEDDED_KINDS)]
 _NAMED_STRUCT = Struct("<iBBB")  # A NAMED record for struct, which is faster than NumPy for a few.
 _PERSON = ENTITY_KINDS.index("person")
 SUBJECT_CHUNKS = 12
-"""Maximum number of chunks that :func:`subject_chunks` returns of a document whose title has the name.
+"""Maximum number of chunks that :func:`subject_chunks` returns of a document whose title has a wanted name.
 
 These are the first chunks of the document.
 """
 
 
 class SubjectChunk(NamedTuple):
-    """A chunk at the beginning of a document that is about a name.
+    """A chunk at the beginning of a document, and a name that the document is about.
 
     ``name`` and ``chunk`` are row numbers. ``by_title``: True if the title of the document has the name, False if the
-    text begins with it. ``documents``: the number of documents about the name that have the same ``by_title``. This is
-    a tuple for speed: a search reads hundreds.
+    text begins with it. ``qualifier``: see :class:`TitledDocument`. ``documents``: the number of documents about the
+    name that have the same ``by_title``. This is a tuple for speed.
     """
 
     name: int
@@ -68,8 +68,8 @@ class SubjectChunk(NamedTuple):
 class TitledDocument:
     """A document whose title has a name of an entity.
 
-    ``entity`` is the row of the entity's head, ``document`` the row of the document. ``qualifier`` is the part of the
-    title in parentheses.
+    ``entity`` is the row of the entity's head, ``document`` the row of the document. ``qualifier`` is the
+    comparison key of the part of the title in parentheses; empty if the title has no such part.
     """
 
     entity: int
@@ -81,7 +81,7 @@ class TitledDocument:
 
 @dataclass(frozen=True, slots=True)
 class ChunkPlace:
-    """The id of a chunk, the row, id and title of its document, and the chunk's position in it (``ordinal``)."""
+    """Place of a chunk: its id, its position in its document (``ordinal``), and the document's row, id and title."""
 
     id: str
     document: int
@@ -94,9 +94,9 @@ class ChunkPlace:
 class DocumentGraph:
     """A document's part of the graph. Names are given by row number.
 
-    ``chunks`` maps the row of each chunk to (words, names, links), which are bytes of WORDS, NAMED and LINKED records.
-    ``subjects`` has (name, whether the title has it, qualifier) for each name that the document is about. ``aliases``
-    has (short name, full name) for each short form that the document states.
+    ``chunks`` maps the row of each chunk to (hashes of words, names, links), as bytes of WORDS, NAMED and LINKED.
+    ``subjects`` has (name, whether the title has the name, qualifier) for each name that the document is about.
+    ``aliases`` has (short name, full name) for each short name that the document explains.
     """
 
     chunks: Mapping[int, tuple[bytes, bytes, bytes]]
@@ -182,8 +182,8 @@ def subject_chunks(
     If the title of a document has the name, its first SUBJECT_CHUNKS chunks are returned. If only its text begins with
     the name, only its first chunk is returned. Chunks that the filter ``allowed`` excludes are left out.
 
-    The result is in order of the chunks' positions in their documents. At an equal position, names that only one
-    document is about come first, in order of name row. The chunks of other names follow in order of chunk id.
+    The result is in order of the chunks' positions in their documents. At an equal position, chunks of names that
+    only one document is about come first, in order of name row. The other chunks follow in order of chunk id.
     """
     # Each id is in another page, so ids are looked up only for names that several documents are about.
     several = "EXISTS (SELECT 1 FROM subjects AS h WHERE h.name = s.name AND h.document != s.document)"
@@ -231,8 +231,7 @@ def all_nodes(connection: Connection) -> list[int]:
 def chunk_counts(connection: Connection, members: Mapping[int, int]) -> dict[int, int]:
     """Return the number of chunks that mention each entity, by the row of the entity's head.
 
-    The head is the name that the entity's other names were merged into. ``members`` maps the row of each name to the
-    row of its entity's head. Entities that no chunk mentions are left out.
+    ``members`` maps the row of each name to the row of its entity's head. Entities that no chunk mentions are left out.
     """
     query = """SELECT f.value, count(DISTINCT m.chunk) FROM json_each(?) AS f CROSS JOIN mentions AS m
         WHERE m.name = CAST(f.key AS INTEGER) GROUP BY f.value"""
@@ -242,9 +241,8 @@ def chunk_counts(connection: Connection, members: Mapping[int, int]) -> dict[int
 def seen(connection: Connection, members: Mapping[int, int]) -> dict[int, TimeSpan]:
     """Return the time span of the documents that mention each entity, by the row of the entity's head.
 
-    The head is the name that the entity's other names were merged into. ``members`` maps the row of each name to the
-    row of its entity's head. Only dates from a document's text or metadata are used, not the dates of files. Entities
-    without such a date are left out.
+    ``members`` maps the row of each name to the row of its entity's head. Only dates from a document's text or metadata
+    are used, not the dates of files. Entities without such a date are left out.
     """
     if newest(connection) is None:
         return {}
@@ -398,7 +396,7 @@ def _unpack_names(packed: bytes) -> tuple[set[int], list[int]]:
 
 
 def clear(connection: Connection) -> None:
-    """Delete the graph. The extractions, the names and the codes of names are kept."""
+    """Delete the graph and the heads of names; keep the extractions, the names and the signs of their embeddings."""
     for table in ("chunk_graphs", "mentions", "subjects", "aliases"):
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 - constants
     connection.execute("UPDATE names SET uses = 0, persons = 0, head = NULL, reason = NULL")

@@ -39,8 +39,8 @@ class NameRow(NamedTuple):
 
     ``row`` is the row number of the name, ``key`` its comparison key. ``uses`` is the number of chunks that mention the
     name plus the number of documents about the name. ``head`` is the row of the name that all names of the entity were
-    merged into. If that is the name itself, ``head`` equals ``row``. The class is a named tuple for speed: a search
-    reads hundreds of these rows.
+    merged into. A name that was not merged is its own head. This is a tuple for speed: a search reads hundreds of
+    rows.
     """
 
     row: int
@@ -76,7 +76,7 @@ class StaleName(NamedTuple):
 
     Rules merge only names with the same ``signature``. So the heads of other names with this signature may be out of
     date, too. ``living``: whether the name is in use. ``headed``: whether the name has a head, or a document states a
-    full name for it. The class is a named tuple for speed: there is one for every new name.
+    full name for it. This is a tuple for speed: each new name needs one.
     """
 
     key: str
@@ -103,8 +103,8 @@ class NewName:
 class NameCounts:
     """Pending changes of the counts ``uses`` and ``persons`` of names, by name row.
 
-    ``uses`` counts the mentions of a name and the documents about it. ``persons`` counts the chunks in which it is a
-    person's name. :func:`use` adds all changes to the stored counts.
+    ``uses`` counts the chunks that mention a name and the documents about the name. ``persons`` counts the chunks in
+    which the name is a person's. :func:`use` adds all changes to the stored counts.
     """
 
     uses: Counter[int] = field(default_factory=Counter)
@@ -150,11 +150,10 @@ def known(connection: Connection, keys: Iterable[str]) -> dict[str, NameRow]:
 
 
 def called(connection: Connection, first: Iterable[str]) -> list[NameRow]:
-    """Return the persons that a first name identifies, in order of key.
+    """Return, in order of key, one name of the person that each first name in ``first`` identifies.
 
-    ``first`` are first names. A first name identifies a person if all persons of the file with this first name are one
-    entity. If a person has several names that begin with the first name, only the first of these in order of key is
-    returned.
+    A first name identifies a person if all persons of the file with this first name are one entity. Other first names
+    are left out. If several names of the person begin with the first name, the lowest in order of key is returned.
     """
     tables = f"""{_WITH_HEADS} WHERE n.key > w.value || ' ' AND n.key < w.value || '!' AND n.uses > 0 AND n.persons > 0
         GROUP BY w.value HAVING count(DISTINCT {ENTITY}) = 1 ORDER BY n.key"""
@@ -314,7 +313,7 @@ def set_heads(connection: Connection, heads: Iterable[tuple[int | None, str | No
     """Store the heads of names, given as (row of the head, reason, row of the name).
 
     The head is the name that a name was merged into. The reason is the rule that merged the two names, or
-    ``abbreviation``. Row and reason are None for a name without a head.
+    ``abbreviation``. A name without a head has (None, None, row of the name).
     """
     connection.executemany("UPDATE names SET head = ?, reason = ? WHERE name = ?", heads)
 

@@ -1,6 +1,6 @@
-"""Rows of the vector indexes: clusters and their entries, codes of vectors, and the clusters that each vector is in.
+"""Rows of the vector indexes: contents of clusters, codes of vectors, and the clusters that contain each vector.
 
-:mod:`monograph.vectors.design` describes the two designs of an index, :mod:`monograph.vectors.update` its updates.
+For the two designs of an index, see :mod:`monograph.vectors.design`; for updates, :mod:`monograph.vectors.update`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MEMBER_CONDITIONS = {
 FOLDED, RECENT = 0, 1
 """Numbers of the two parts of a cluster.
 
-New entries are appended to the recent part. A fold moves them into the folded part and removes deleted entries.
+New entries (codes of vectors) go to the recent part. A fold moves them to the folded part and removes deleted entries.
 """
 INDEXED = "(SELECT space FROM vector_indexes)"
 """Subquery for the spaces that have an index."""
@@ -49,7 +49,7 @@ Int64 = npt.NDArray[np.int64]
 
 
 _ROWS_PER_SPACE = 1 << 32
-"""Number of row numbers in ``codes`` that are reserved for each space."""
+"""Number of rows that each space can have in the table ``codes``."""
 UNCLUSTERED = -1
 """Number that is stored as the first cluster of a vector if the index has no clusters."""
 
@@ -57,9 +57,9 @@ UNCLUSTERED = -1
 class Placement(NamedTuple):
     """The numbers of the clusters that contain a vector: one cluster, or two.
 
-    ``memo`` is the memo row of the vector. ``first`` is the number of its first cluster: 0 for a zero vector,
-    UNCLUSTERED if the index has no clusters. ``second`` is the number of its second cluster; 0 if it has none. The
-    class is a tuple for speed, because every vector has a placement.
+    ``memo`` is the memo row of the vector. ``first`` is the nearest cluster: 0 for a zero vector, UNCLUSTERED if the
+    index has no clusters. ``second`` is the other cluster; 0 if the vector is in one only. The class is a tuple for
+    speed, because every vector has a placement.
     """
 
     memo: int
@@ -180,7 +180,7 @@ def bodies(connection: Connection, cluster: int) -> list[bytes]:
 
 
 def bodies_of(connection: Connection, clusters: Sequence[int]) -> dict[int, list[bytes]]:
-    """Return the bytes of the parts of several clusters, by cluster number, each list as :func:`bodies` returns it."""
+    """Return the bytes of the parts of several clusters: {cluster number: list as from :func:`bodies`}."""
     by_cluster: dict[int, list[bytes]] = {cluster: [] for cluster in clusters}
     parts = json.dumps([part for cluster in sorted(by_cluster) for part in (2 * cluster, 2 * cluster + 1)])
     for part, body in connection.execute(_BODIES_QUERY, (parts,)).fetchall():
@@ -281,12 +281,12 @@ def clear(connection: Connection, space: int) -> None:
 
 
 def code_place(space: int, memo: int) -> int:
-    """Return the row number in the table ``codes`` of the code of a vector, which is given by its memo row."""
+    """Return the row number of a vector's code in the table ``codes``. ``memo`` is the memo row of the vector."""
     return space * _ROWS_PER_SPACE + memo
 
 
 def _code_range(space: int) -> tuple[int, int]:
-    """Return the first and the last of the row numbers in ``codes`` that are reserved for a space."""
+    """Return the first and the last row number of a space in the table ``codes``."""
     return space * _ROWS_PER_SPACE, (space + 1) * _ROWS_PER_SPACE - 1
 
 
@@ -315,7 +315,7 @@ def load_codes(connection: Connection, space: int, memos: Sequence[int]) -> list
 
 
 def every_code(connection: Connection, space: int) -> Generator[tuple[int, bytes], None, None]:
-    """Yield (memo row, code) of every vector of an index that has a code, in order of memo row."""
+    """Yield (memo row, code) of the vectors of an index, in order of memo row; skip vectors without a code."""
     query = "SELECT place, body FROM codes WHERE place BETWEEN ? AND ? ORDER BY place"
     return ((row % _ROWS_PER_SPACE, body) for row, body in connection.execute(query, _code_range(space)))
 
@@ -334,8 +334,8 @@ def has_stale(connection: Connection, space: int) -> bool:
 def take_stale(connection: Connection, space: int) -> tuple[list[int], list[int]]:
     """Return (memo rows to add to an index, memo rows to remove from it), and mark all placements as up to date.
 
-    Only the memo rows whose placements are marked as out of date are examined. A memo row is to be added if its vector
-    belongs to the space and has no placement, and removed if its vector has a placement and does not belong.
+    Only memo rows whose placements are marked as out of date are examined. Rows to add belong to the space and
+    have no placement. Rows to remove have a placement and do not belong to the space.
     """
     query = f"""SELECT memo, {_MEMBER_CONDITIONS[space]},
         EXISTS (SELECT 1 FROM placements AS p WHERE p.space = u.space AND p.memo = u.memo)

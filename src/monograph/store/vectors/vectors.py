@@ -68,7 +68,7 @@ def of_chunks(connection: Connection, chunks: Sequence[int], dimension: int) -> 
 
 
 def with_keys(connection: Connection, document: int) -> dict[str, tuple[bytes, bytes]]:
-    """Return (memo key, value as bytes) of the vector of each chunk of a document, by chunk id."""
+    """Return {chunk id: (memo key, bytes of the vector)} for a document's chunks that have a vector."""
     query = "SELECT id, key, value FROM chunks JOIN vectors USING (chunk) JOIN memo USING (memo) WHERE document = ?"
     return {name: (key, value) for name, key, value in connection.execute(query, (document,))}
 

@@ -30,13 +30,13 @@ _INNER, _LEAF = 5, 13
 _INNER_OF_INDEX = 2
 _MAX_DEPTH = 12
 _MAX_JUMPS = 64
-"""Largest number of runs of consecutive pages that are yielded of a chain of overflow pages."""
+"""Largest number of runs that :meth:`FilePages.levels` yields for one chain of overflow pages."""
 _HEADER_BYTES = 100
 _BYTES_PER_CALL = 128 << 10
-"""Bytes that are announced to the system in one call. Of a call with more, the system reads only the first bytes."""
+"""Largest number of bytes for one call of ``posix_fadvise``. Of a longer range, the system reads only the beginning."""
 _LONGEST_RANGE = 64 << 20
 _TESTED_PAGES = 32
-"""Number of evenly spaced pages that are tested. If all are in memory, the whole level is assumed to be."""
+"""Largest number of tested pages in each level of a B-tree. If all tested pages are in memory, the level is skipped."""
 _INTEGERS = (0, 1, 2, 3, 4, 6, 8)
 """Number of bytes of an integer in a record, by its serial type (0 to 6)."""
 _ZERO, _ONE, _TEXTS = 8, 9, 12
@@ -91,7 +91,7 @@ class FilePages:
         return cls(descriptor, size, size - header[20]) if size >= 512 else None
 
     def announce(self, levels: Iterable[Sequence[Run]]) -> bool:
-        """Ask the system to read pages, level by level; return whether pages of any level were not in memory.
+        """Ask the system to read pages, level by level. Return True if a tested page was not in memory.
 
         ``levels`` comes from :meth:`levels` or :meth:`levels_of_index`, and may raise the errors of that method. A few
         pages of each level are tested. If all of them are in memory, the level is skipped.
@@ -165,7 +165,7 @@ class FilePages:
         return os.pread(self.descriptor, size, (page - 1) * self.size)
 
     def _chains(self, runs: Iterable[Run]) -> Iterator[list[Run]]:
-        """Yield the next run of every chain of overflow pages. ``runs`` has (first page, length) of each chain."""
+        """Yield lists of the next run of each overflow chain. ``runs`` has (first page, page count) of each chain."""
         most = _LONGEST_RANGE // self.size
         # A page names the next page of its chain. A run is yielded before it is read, so its length is a guess.
         chains = [(page, min(count, most), min(count, most)) for page, count in runs]
@@ -176,7 +176,7 @@ class FilePages:
                 return
 
     def _follow_chain(self, page: int, remaining: int, guess: int) -> tuple[int, int, int] | None:
-        """Read a run of a chain. Return (first page, pages left, guessed length) of the next run; None at the end."""
+        """Read up to ``guess`` pages of a chain. Return the next (page, ``remaining``, ``guess``); None at its end."""
         for passed in range(1, min(remaining, guess + 1)):
             following = int.from_bytes(self._read(page, 4), "big")
             if following <= 1:
@@ -235,7 +235,7 @@ def _index_children(body: bytes, ranges: Sequence[Range]) -> Iterator[tuple[int,
 
 
 def _read_key(body: bytes, begin: int, columns: int) -> Key:
-    """Return the first values of the record at ``begin``. A value that continues on another page is cut off."""
+    """Return a record's first ``columns`` values. A value that continues on another page is right only at its start."""
     size, cursor = _read_varint(body, begin)
     value_start = begin + size
     values: list[int | bytes] = []

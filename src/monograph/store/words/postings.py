@@ -56,7 +56,7 @@ A filter that allows more chunks than this is not cached.
 """
 
 WORTH = 2
-"""Time for testing a single chunk against a filter, divided by the time per chunk of a scan that tests all chunks."""
+"""Cost of testing a single chunk against a filter, relative to the cost per chunk in a scan of all chunks."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,8 +64,8 @@ class Postings:
     """Postings of folded words, and the number of chunks that have each word.
 
     ``chunks`` is the number of chunks that have each word, by word; words that no chunk has are left out. For some
-    frequent words, it is only the limit at which counting stopped: see ``few`` of :func:`read`. ``whole`` has the words
-    whose postings are loaded completely.
+    frequent words, the number is the limit at which counting stopped: see ``few`` of :func:`read`. ``whole`` has the
+    words whose postings are loaded completely.
     """
 
     chunks: Mapping[str, int]
@@ -154,11 +154,11 @@ class WordCountCache:
         return [cached[block] for block in blocks if block in cached]
 
     def allowed_rows(self, connection: Connection, allowed: CompiledFilter, total: int) -> npt.NDArray[np.int64] | None:
-        """Return the rows of all chunks that a filter allows, ascending; None if they are not worth reading yet.
+        """Return the rows of all chunks that a filter allows, ascending; None if reading them does not pay yet.
 
-        With None, the caller tests single chunks by :meth:`allowed_among`. If an index can find the rows, the first
-        call reads them. Otherwise they are read once all tests of single chunks together have taken as long as one scan
-        of all chunks. ``total`` is the number of chunks in the file.
+        After None, the caller tests single chunks by :meth:`allowed_among`. If SQLite finds the rows by an index, the
+        first call reads them. Otherwise they are read when the tests of single chunks have taken as long as a scan of
+        all chunks. ``total`` is the number of chunks in the file.
         """
         rows = self._rows_by_filter.get(allowed)
         if rows is None and (allowed.indexed or WORTH * self._tested_counts.get(allowed, 0) >= total):
@@ -189,8 +189,7 @@ def read(
 
     Call it in a read transaction. For a word in ``words``, all chunks that have the word are counted. For a word that
     is only in ``few``, counting stops at ``most`` chunks. ``counted`` is a cache for one state of the file and one
-    value of ``most``. If the cache has a count of ``most`` or more for a word, the postings of the word are not loaded
-    again.
+    value of ``most``. No postings are loaded for a word whose cached count is ``most`` or more.
     """
     cache = counted or WordCountCache()
     version, totals, layout = connection.execute(_HEADER_QUERY).fetchone()

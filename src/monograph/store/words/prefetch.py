@@ -32,14 +32,14 @@ _BLOCK_QUERY = f"SELECT document << {BLOCK_BITS} | start / {BLOCK_CHARACTERS} FR
 _Wanted = TypeVar("_Wanted", bound=Hashable)
 
 _REMEMBERED_ITEMS = 1 << 16
-"""Largest set of announced items, kept so that none is announced twice. A larger set is emptied."""
+"""Number of announced items to remember for each table, index or query. If there are more, all are forgotten."""
 
 _MAX_IN_MEMORY = 32
-"""Successive announcements of pages in memory only (one or two searches), after which announcing stops for good."""
+"""Announcing stops for good after this many announcements in a row (one or two searches) find all pages in memory."""
 
 
 class Prefetcher:
-    """Announcer of the pages of one file. It announces each page once. Safe for use by many threads.
+    """Announcer of the pages of one file. It skips rows that it announced recently. Safe for use by many threads.
 
     To announce a page is to ask the system to read it before SQLite does. Pages of encrypted files are not announced,
     because these files are not mapped into memory. Pages are announced on Linux only, because other systems do not list
@@ -59,7 +59,7 @@ class Prefetcher:
         self._announce_rows(connection, "centroids", [space])
 
     def clusters(self, connection: Connection, names: Iterable[int]) -> None:
-        """Announce the contents of clusters; ``names`` are their numbers."""
+        """Announce the contents of clusters. ``names`` are cluster numbers."""
         self._announce_rows(connection, "parts", (row for name in names for row in (2 * name, 2 * name + 1)))
 
     def codes(self, connection: Connection, space: int, memos: Iterable[int]) -> None:
@@ -121,11 +121,9 @@ class Prefetcher:
         self.names(connection, self._query_new(connection, query, first))
 
     def leads(self, connection: Connection, heads: Collection[int]) -> None:
-        """Announce all names of some entities, with the mentions, documents and chunks of these names.
+        """Announce the names of entities, the mentions of these names, and all chunks of documents about these names.
 
-        The documents are those about one of the names, and the chunks are all chunks of these documents. ``heads`` has
-        the row of each entity's head: the name that stands for the entity. The other names of an entity are found by
-        its head.
+        ``heads`` has the row of each entity's head, the name into which its other names are merged.
         """
         if not self._is_useful:
             return
@@ -147,7 +145,7 @@ class Prefetcher:
         self._announce_rows(connection, "chunk_graphs", rows, small=True)
 
     def titles(self, connection: Connection, rows: Collection[int]) -> None:
-        """Announce chunks, their documents with the titles, and their rows of ``extractions``."""
+        """Announce chunks, their rows of ``extractions``, and the documents of the chunks, which have the titles."""
         self.chunks(connection, rows)
         self._announce_rows(connection, "extractions", rows, small=True)
         self._announce_rows(connection, "documents", self._query_new(connection, _DOCUMENT_QUERY, rows, "documents"))
@@ -169,7 +167,7 @@ class Prefetcher:
         return self._in_memory < _MAX_IN_MEMORY
 
     def _query_new(self, connection: Connection, query: str, values: Iterable[int | str], use: str = "") -> list[int]:
-        """Run a query for each value that is new for it; return the whole numbers in its single column."""
+        """Run a query for each value, except values of earlier calls with this query. Return the integers found."""
         # ``use`` is the purpose of the query: a value that is old for one purpose may be new for another.
         new_values = self._select_new(connection, query + use, values)
         try:

@@ -40,7 +40,7 @@ _LEAST_WEIGHT = 1e-6
 _CHUNKS_PER_ROW = 2_000
 """Number of chunks in one row (a block) of the table ``lengths``. At two bytes for each, a row fits a page."""
 _LONGEST_LENGTH = 0xFFFF
-"""Largest length that can be stored. It is also stored for chunks with more words."""
+"""Largest number of words that can be stored as length of a chunk; also stored for longer chunks."""
 _LENGTH_TYPE = np.dtype("<u2")
 _INSERT_TRIGRAMS = "INSERT INTO trigrams (rowid, text) VALUES (?, ?)"
 _BYTES_PER_ROW = _CHUNKS_PER_ROW * _LENGTH_TYPE.itemsize
@@ -139,7 +139,7 @@ def indexed(entry: Entry) -> tuple[str, str, str]:
 
 
 def merge(connection: Connection) -> None:
-    """Merge all segments of the index into one. This drops the postings of removed chunks from the file's bytes."""
+    """Merge all segments of the index into one. This drops the postings of removed chunks."""
     connection.execute("INSERT INTO words (words) VALUES ('optimize')")
     connection.execute("INSERT INTO trigrams (trigrams) VALUES ('optimize')")
 
@@ -184,7 +184,7 @@ def _store_lengths(connection: Connection, chunks: Iterable[int]) -> None:
 
 
 def _pack_lengths(block: int, sizes: Iterable[tuple[int, bytes]], previous: bytes | None = None) -> bytes:
-    """Return the bytes of a block after setting lengths from ``sizes``: (chunk, FTS5's record). Empty if all are 0."""
+    """Return the block ``previous`` with lengths from ``sizes``: (chunk, FTS5's record); empty if all lengths are 0."""
     counts = np.frombuffer(previous or bytes(_BYTES_PER_ROW), _LENGTH_TYPE).copy()
     for row, size in sizes:
         counts[row - block * _CHUNKS_PER_ROW] = min(sum(varints(size)), _LONGEST_LENGTH)

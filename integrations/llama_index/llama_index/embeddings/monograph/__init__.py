@@ -51,7 +51,7 @@ class MonographEmbedding(BaseEmbedding):
     Raises
     ------
     InputError
-        If the embedder computes no vectors, because the caller gives all vectors of its file.
+        If the embedder belongs to a file whose vectors the caller supplies.
     """
 
     _embedder: Embedder = PrivateAttr()

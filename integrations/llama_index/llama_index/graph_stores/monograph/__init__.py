@@ -45,8 +45,8 @@ class MonographPropertyGraphStore(FileStore, PropertyGraphStore):
 
     ``PropertyGraphIndex`` stores its chunks as chunks of the file. Every search of the file finds these chunks. A chunk
     that the file already has is not stored twice. Each entity and relation keeps the id of its source: the chunk that
-    it was extracted from (``triplet_source_id``), or that chunk's document (``ref_doc_id``). Every addition is on disk
-    when the call returns.
+    it was extracted from (property ``triplet_source_id``), or that chunk's document (property ``ref_doc_id``). Every
+    addition is on disk when the call returns.
 
     If a source is deleted, its entities and relations are deleted too. An entity or relation without a source stays
     until you delete it. If several sources assert the same entity, their properties are merged: the latest value of a
@@ -55,9 +55,9 @@ class MonographPropertyGraphStore(FileStore, PropertyGraphStore):
     Parameters
     ----------
     monograph:
-        Path of a file, or an open file or store. A file given by its path is opened here, or created if it does not
-        exist, and ``close`` closes it. An open file or store stays open. If the file has no graph, the graph is built
-        here. A shelf or its address can be given too, but can only be read.
+        Path of a file, or an open file or store. The constructor opens a file at a path, or creates it if there
+        is none; ``close`` closes it. An open file or store stays open. If the file has no graph, the constructor builds
+        it. A shelf or its address can be given too, but can only be read.
     embed_model:
         Model that computes the vectors of chunks and queries that have no vector. Give it only with a path. If it is
         None, the file's own embedder is used. If the first chunks of a new file have vectors, every later chunk must
@@ -382,10 +382,10 @@ def _triple(relation: AssertedRelation) -> tuple[str, str, str]:
 
 
 def _is_replaceable(stored: Any, node: BaseNode) -> bool:
-    """Return whether a node replaces the stored chunk: the chunk is from LlamaIndex, or the texts differ."""
+    """Return whether a node replaces the chunk with its id: the chunk is from LlamaIndex, or the texts differ."""
     return "_node_content" in stored.metadata or stored.chunk.text != node.get_content()
 
 
 def _is_stray(item: AssertedNode | AssertedRelation, sources: Sequence[str]) -> bool:
-    """Return whether an assertion has no stored source, but its properties name one of ``sources`` as source."""
+    """Return whether an assertion has no stored source, although its properties name one of ``sources``."""
     return not item.origins and any(item.properties.get(key) in sources for key in ("triplet_source_id", "ref_doc_id"))

@@ -92,7 +92,7 @@ def as_chunk(found: StoredChunk) -> ChunkNode:
 
 
 def has_all(properties: Mapping[str, Any], *mappings: Mapping[str, Any]) -> bool:
-    """Whether each of ``properties`` occurs, with an equal value, in at least one of ``mappings``."""
+    """Return whether each of ``properties`` is in one of ``mappings``, with an equal value."""
     return all(
         any(name in mapping and mapping[name] == value for mapping in mappings) for name, value in properties.items()
     )

@@ -50,15 +50,15 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
     """Nodes in a .mono file, with a tree of summaries. Every insertion, update and deletion of nodes updates the tree.
 
     The file stores the whole nodes and the hashes of their documents. The docstore of a storage context gets no nodes,
-    and a refresh does not need it. ``load_index_from_storage`` opens the file again.
+    and a refresh needs no docstore. ``load_index_from_storage`` opens the file again.
 
     Parameters
     ----------
     nodes:
         First nodes of the index; None or empty for none.
     monograph:
-        Path of a file, or an open file or store. A file given by its path is opened here, or created if it does not
-        exist, and ``close`` closes it. An open file or store stays open. A shelf or a view is refused. Not needed to
+        Path of a file, or an open file or store. The constructor opens a file at a path, or creates it if there
+        is none; ``close`` closes it. An open file or store stays open. A shelf or a view is refused. Not needed to
         load an index.
     embed_model:
         Model that computes the vectors of nodes and queries that have no vector. Give it only with a path. If it is

@@ -37,7 +37,7 @@ class SCRPostprocessor(ClosesFile, BaseNodePostprocessor):
         closes it. Or an open file, store or shelf, which stays open.
         The file is needed only for its word frequencies.
     cut:
-        Approximate share of the tokens to remove, 0 to 1. The default is the share that MobileRAG removes on SQuAD.
+        Approximate share of all tokens to remove, 0 to 1. The default is the share that MobileRAG removes on SQuAD.
     key:
         Key of an encrypted file. Give it only with a path.
 

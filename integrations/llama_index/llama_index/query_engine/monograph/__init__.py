@@ -34,7 +34,7 @@ dispatcher = instrument.get_dispatcher(__name__)
 
 
 class CitingQueryEngine(ClosesFile, BaseQueryEngine):
-    """Answers questions from a file: searches, reduces and packs the hits, asks a model, and checks the citations.
+    """Answers questions from a file: searches, reduces the hits to a context, asks a model, and checks the citations.
 
     ``source_nodes`` of the response are the cited passages, in the order of their citation numbers. The score of a
     source node, from 0 to 1, is relative to the best passage of the context. The node's metadata key
@@ -50,8 +50,8 @@ class CitingQueryEngine(ClosesFile, BaseQueryEngine):
         closes it. Or an open file, store or shelf, which stays open.
     llm:
         An LLM of LlamaIndex, whose answers are not stored, or a ``LlamaIndexModel``, whose answers are stored in the
-        file. If it is None, the model with which the file was opened answers (``Monograph.open(path, model=...)``). If
-        there is no such model, the answer is a list of passages.
+        file. None: the model that was given to ``Monograph.open(path, model=...)`` answers. If the file was opened
+        without a model, the answer is a list of passages.
     embed_model:
         The model that computed the file's vectors. It computes the vector of a query that has none. Not needed if the
         file has an embedder of its own.

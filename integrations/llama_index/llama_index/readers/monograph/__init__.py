@@ -1,4 +1,4 @@
-"""Reader of the documents of a .mono file as LlamaIndex documents."""
+"""Reader that loads documents of a .mono file as LlamaIndex documents."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class MonographReader(BaseReader):
     Parameters
     ----------
     monograph:
-        Path of a file, address of a shelf, or an open file, shelf or ``EcoVectorStore``. A path or an address is open
-        only while documents are loaded. An open object stays open.
+        Path of a file, address of a shelf, or an open file, shelf or ``EcoVectorStore``. A path or an address is
+        opened to load documents, then closed. An open object stays open.
     key:
         Key of an encrypted file. Give it only with a path.
     """

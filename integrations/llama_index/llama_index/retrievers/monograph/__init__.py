@@ -54,7 +54,7 @@ class FileRetriever(ClosesFile, BaseRetriever):
         Path of a file or address of a shelf: the first question opens it, and ``close`` or the end of a ``with`` block
         closes it. Or an open file, store or shelf, which stays open.
     how:
-        Search mode. Of the subclasses, only ``HybridRetriever`` has this parameter. The mode of the others is fixed.
+        Search mode. Only the subclass ``HybridRetriever`` has this parameter; other subclasses have a fixed mode.
     similarity_top_k:
         Maximum number of nodes to return. It can be changed later, as an attribute of the retriever.
     filters:
@@ -162,7 +162,7 @@ class MiniRAGRetriever(FileRetriever):
     ``explanation`` of each result names the entities on the path to the result. The retriever does not use LlamaIndex's
     property graphs, because they keep only one source of each entity.
 
-    If the file has no graph, the graph is built here. This raises ReadOnlyFile if the file cannot be written, and
+    If the file has no graph, the constructor builds it. This raises ReadOnlyFile if the file cannot be written, and
     InputError if ``monograph`` is a view or a snapshot.
 
     Parameters

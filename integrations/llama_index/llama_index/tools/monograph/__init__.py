@@ -26,14 +26,13 @@ class MonographToolSpec(ClosesFile, BaseToolSpec):
     the reply is the number of texts that did not fit.
 
     A reply that begins with ``error:`` tells the agent how to correct its call. Errors that an agent cannot correct are
-    in the log of ``monograph_tools``. After ``close`` every tool replies with an error. The agent's question is passed
-    to the file unchanged.
+    in the log of ``monograph_tools``. After ``close`` every tool replies with an error.
 
     Parameters
     ----------
     monograph:
-        Path of a file or address of a shelf: it is opened here, and ``close`` or the end of a ``with`` block closes it.
-        Or an open file, store or shelf, which stays open.
+        Path of a file or address of a shelf: the constructor opens it, and ``close`` or the end of a ``with`` block
+        closes it. Or an open file, store or shelf, which stays open.
     notes:
         Whether to offer the tools that write notes. ``change_note`` and ``forget_note`` work only on notes that
         ``add_note`` stored.

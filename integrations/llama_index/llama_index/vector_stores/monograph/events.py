@@ -11,7 +11,7 @@ from monograph.values import Effort
 
 
 class MonographEvent(BaseEvent):
-    """Base of the events."""
+    """Base class of Monograph's events."""
 
     @classmethod
     def class_name(cls) -> str:
@@ -20,7 +20,7 @@ class MonographEvent(BaseEvent):
 
 
 class SearchEvent(MonographEvent):
-    """End of a search: its query, the retrievers that found hits, and the effort of the vector index."""
+    """End of a search: query, retrievers that found hits, and work that the vector index did."""
 
     query: str
     """Text of the query."""
@@ -36,9 +36,9 @@ class SearchEvent(MonographEvent):
     """Why the search of the vector index stopped; empty if no vectors were compared.
 
     - ``enough``: the stop condition was met.
-    - ``short``: the widest calibrated stop condition was met; it does not reach the target recall.
-    - ``all``: no cluster was left.
-    - ``exact``: the filter allowed few vectors, and all of them were compared.
+    - ``short``: the stop condition was met, but no measured stop condition reaches the target recall.
+    - ``all``: every cluster was searched.
+    - ``exact``: all vectors that the filter allows were compared.
     """
 
     @classmethod

@@ -62,7 +62,7 @@ def _as_passage(node: BaseNode) -> Passage:
 
 
 class HitNode(NodeWithScore):
-    """Node that a search found. Its ``score`` is the hit's relevance, 0 to 1, in descending order of the hits.
+    """Node that a search found. Its ``score`` is the relevance of the hit, 0 to 1; the first hit has the highest.
 
     The node depends on the stored chunk only: its metadata and hash are the same for every query. So
     ``QueryFusionRetriever`` can merge the results of several retrievers.
@@ -75,9 +75,9 @@ class HitNode(NodeWithScore):
 
 
 def as_node(found: Hit | StoredChunk) -> BaseNode:
-    """Convert a chunk to a node: its original node if it was stored from LlamaIndex, but without the embedding.
+    """Convert a chunk to a node without embedding; a chunk stored from LlamaIndex becomes its original node.
 
-    Other chunks get the keys ``monograph_title`` and ``monograph_uri``, hidden from embedders and language models.
+    Other chunks get metadata ``monograph_title`` and ``monograph_uri``, hidden from embedders and language models.
     """
     if _CONTENT in found.metadata:
         keeps_text = _WHOLE in found.metadata

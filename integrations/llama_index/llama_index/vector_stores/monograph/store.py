@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 dispatcher = instrument.get_dispatcher(__name__)
 
 PLACE = "query_embedding"
-"""Parameter that takes the vector of a query. Error messages name it."""
+"""Name of the parameter for a query's vector, in error messages."""
 
 FILE_NAME = "vector_store.mono"
 """Name of the file that ``from_persist_dir`` opens."""
@@ -68,8 +68,8 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
         a shelf can only be searched: methods that list, store or delete nodes raise InputError.
     embed_model:
         Model that computes the vectors of nodes and queries that have no vector. Give it only with a path. If it is
-        None, the file's own embedder is used. If the first nodes of a new file have vectors, every later node must have
-        a vector too.
+        None, the file's embedder is used. If it is None and all nodes of the first ``add`` to a new file have
+        vectors, every later node must have a vector too.
     collection:
         Name of a collection. Only its nodes are searched, listed and deleted, and new nodes are added to it. An id is
         unique in the whole file: adding a node with the id of a node in another collection is refused.
@@ -191,7 +191,7 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
 
         Raises InvalidDocument if a vector does not have the dimension of the file's vectors, if a vector is missing and
         no model can compute it, or if metadata are not JSON. Nodes are stored in batches of at most 1,024 source
-        documents. After the error, no node of the failed batch is stored.
+        documents. No node of the failed batch is stored; earlier batches stay.
         """
         if nodes:
             tools.warn_of_problems(tools.to_write(self.monograph).put(as_documents(nodes)))
@@ -224,9 +224,9 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
     def get_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
         """Return the nodes that have one of the ids and match the filter; without ids and filter, all nodes.
 
-        The nodes are in the order of the ids, and unknown ids are skipped. Without ids, the nodes are in order of their
-        documents, then in reading order. Each node has its embedding, normalized to unit length: ``[2.0, 1.0]`` is
-        stored as ``[0.894, 0.447]``.
+        The nodes are in the order of the ids, and unknown ids are skipped. Without ids, the nodes are grouped by
+        document, in reading order. Each node has its embedding, normalized to unit length: ``[2.0, 1.0]`` is stored as
+        ``[0.894, 0.447]``.
         """
         chunks = self.monograph.fetch(node_ids, where=as_where(filters), vectors=True)
         nodes = [as_node(chunk) for chunk in chunks]
@@ -251,9 +251,9 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
         These fields of the query are used:
 
         - ``mode``: ``default`` (nearest vectors), ``mmr``, ``text_search`` and ``sparse`` (both BM25), or ``hybrid``
-        - ``query_embedding``: vector of the query. If it is None, the file's own embedder computes the vector from
-          ``query_str``. In the mode ``default``, a query with filters needs no vector. If its vector is zero, or is
-          missing and cannot be computed, the result is the nodes that match the filters, with scores of 0.
+        - ``query_embedding``: vector of the query. If it is None, the file's embedder computes the vector from
+          ``query_str``. In the mode ``default``, a query with filters needs no vector. If no vector can be computed, or
+          the vector is zero, the result is the nodes that match the filters, with scores of 0.
         - ``similarity_top_k``: maximum number of nodes. In the modes ``text_search`` and ``sparse``, ``sparse_top_k``
           takes precedence; in the mode ``hybrid``, ``hybrid_top_k`` does. If a query in the mode ``hybrid`` has a
           ``sparse_top_k``, its candidates are the best ``sparse_top_k`` nodes by words and the nearest

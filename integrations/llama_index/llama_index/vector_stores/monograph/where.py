@@ -1,4 +1,4 @@
-"""Conversion of LlamaIndex metadata filters, with all operators and nested to any depth, to filters of Monograph."""
+"""Conversion of LlamaIndex metadata filters to filters of Monograph, with all operators and any depth of nesting."""
 
 from __future__ import annotations
 
