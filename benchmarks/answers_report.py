@@ -24,8 +24,8 @@ The columns show the share of questions whose expected answer is in a given text
 - *in the picked text*: the text is the name, date or number that Monograph picks from the sentence
   (`answer.best.within`). Only questions with such a text count; their number is in parentheses.
 
-*Mean confidence* is the mean of `answer.best.confidence`. Compare confidences only within one file: between sets, they
-differ less than the share of answers in the sentence. A confidence is not the probability that the answer is right.
+*Mean confidence* is the mean of `answer.best.confidence`. Compare confidences only within one file: between sets, the
+mean confidence varies less than *in the sentence*. A confidence is not the probability that the answer is right.
 
 The weights that rank sentences were chosen on all rows but the held-out half of SQuAD. One sentence rarely answers the
 questions of MuSiQue, which need several steps, or of NQ, which are about long pages."""
@@ -34,19 +34,19 @@ Monograph declines to answer a question ("I don't know") if `answer.confidence` 
 questions are asked:
 
 - *Answerable questions* have their answer in the file. To decline one is a mistake.
-- *Null questions* are labelled by the set itself as unanswerable; only two sets have some.
+- *Null questions* are labelled by the set as unanswerable; only two sets have some.
 - *Questions with hidden evidence* are the answerable questions again, with a filter that hides their evidence documents
-  (in MuSiQue and HotpotQA, one document a question). Similar documents remain.
+  (only one of them in MuSiQue and HotpotQA). Similar documents remain.
 
 Monograph should decline null questions and questions with hidden evidence.
 
-For each set, the weights of the confidence and the threshold are chosen on the other sets. The threshold declines 5 %
-of those sets' answerable questions by mistake. MultiHop-RAG is never one of those sets: unlike others, its questions
-name many things each."""
+For each set, the threshold and the weights that make up the confidence are chosen on the other sets. The threshold
+declines 5 % of the other sets' answerable questions by mistake. Nothing is chosen on MultiHop-RAG, because each of its
+questions names many things."""
 RELIABILITY = """\
 Is `answer.confidence` calibrated? If so, the mean confidence of a group equals the share of answerable questions in the
-group. The table groups the questions of all three kinds by confidence, with the weights of the table above, without
-MultiHop-RAG. All sets count the same; in each set, so do answerable and unanswerable questions."""
+group. The table groups the questions of all three kinds by confidence, without MultiHop-RAG. The weights are chosen
+as above. All sets count the same. In a set, answerable questions count as much as all others together."""
 CURVE = """\
 The last tables show how many questions are declined at other thresholds, with Monograph's default weights. The default
 threshold is {least} without a language model and {model} with one."""

@@ -314,7 +314,7 @@ def _middle(values: list[Any]) -> Any:
     return None if values[0] is None else statistics.median(values)
 
 
-HEADINGS = ("store", "add, s", "query p50, ms", "recall@10", "delete a document, ms", "reopen and ask, ms", "memory, MB", "on disk, bytes a node")  # fmt: skip
+HEADINGS = ("store", "add, s", "query p50, ms", "recall@10", "delete a document, ms", "reopen and ask, ms", "growth of RSS, MB", "on disk, bytes a node")  # fmt: skip
 UNLISTED = ("langchain monograph 0.99",)
 """Stores that the page omits."""
 
@@ -348,7 +348,7 @@ def page(found: dict[str, Any], repeats: int) -> str:
         "",
         "- `add`: Monograph also indexes the words of the nodes, and writes each batch to disk before the call returns. The",
         "  stores in memory (simple, faiss, memory) write to disk once, after the measured time.",
-        "- `delete a document`: the FAISS store of LlamaIndex cannot delete by document, and deletion fails in its LanceDB store.",
+        "- `delete a document`: in LlamaIndex, the FAISS store cannot delete by document, and the LanceDB store fails.",
         "- `reopen and ask` is the time to open the store and answer one query, after all imports.",
         "",
     ]

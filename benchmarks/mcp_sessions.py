@@ -325,8 +325,8 @@ def ends(server: Server, *, answered: bool) -> dict[str, Any]:
 def of_start(found: Results) -> list[str]:
     rows = [
         ("time to the first answer (`initialize`), s", "first", "{:.2f}"),
-        ("time to the answer of the first search, s", "searched", "{:.2f}"),
-        ("processor time to the first search, s", "cpu", "{:.2f}"),
+        ("time to the first search's answer, s", "searched", "{:.2f}"),
+        ("processor time to the first search's answer, s", "cpu", "{:.2f}"),
         ("PSS after the first search, MB", "pss", "{:.0f}"),
     ]
     measured = found["servers"]
@@ -343,8 +343,8 @@ def of_sessions(found: Results) -> list[str]:
     """Return a table of medians of times, and sums of processor time and memory."""
     rows = (
         ("time to the first answer, median, s", "first", "{:.2f}", statistics.median),
-        ("time to the answer of the first search, median, s", "searched", "{:.2f}", statistics.median),
-        ("processor time to the first search, sum, s", "cpu", "{:.2f}", sum),
+        ("time to the first search's answer, median, s", "searched", "{:.2f}", statistics.median),
+        ("processor time to the first search's answer, sum, s", "cpu", "{:.2f}", sum),
         ("PSS after the first search, sum, MB", "pss", "{:.0f}", sum),
     )
     cells = [

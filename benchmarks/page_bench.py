@@ -249,7 +249,7 @@ def _memory_rows(when: str, process: int) -> list[Row]:
     ]
 
 
-GOALS = " Goals are in brackets; a figure that misses its goal is bold."
+GOALS = " Goals are in parentheses; a figure that misses its goal is bold."
 Made = Callable[[list[Row]], str]
 
 
@@ -316,7 +316,7 @@ SECTIONS: dict[str, tuple[Callable[[argparse.Namespace], list[Row]], str, str, M
         "Searching",
         f"The file has 10,000 passages. {ASKED} new questions are typed into the page. The time begins with the input "
         "event and ends with the first frame that shows the hits. It excludes the 200 ms for which the page waits after "
-        "a keystroke. *program* sends other questions to the same API, without a browser.",
+        "a keystroke. *program* sends the same request for other questions, without a browser.",
         crossed("p50", "p95"),
     ),
     "document": (
@@ -352,7 +352,7 @@ SECTIONS: dict[str, tuple[Callable[[argparse.Namespace], list[Row]], str, str, M
     "memory": (
         server_memory,
         "Memory of the server",
-        "The file has 100,000 passages. *RSS* includes the mapped pages of the file, once for each thread of the "
+        "The file has 100,000 passages. *RSS* counts a mapped page of the file once for each thread of the "
         "server. The system reclaims these pages when needed. *Anonymous* memory is private.",
         crossed("RSS", "anonymous"),
     ),

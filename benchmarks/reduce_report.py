@@ -45,7 +45,7 @@ Each method reduces the gold passages of a question: the evidence documents, or,
 these documents that contain an answer. Embeddings are static word vectors.
 
 - *Cut* is the share of the passages' tokens that the reduction removes.
-- *Kept* is the share of questions with a whole answer in one run of kept sentences; more is better.
+- *Kept* is the share of questions with a whole answer in successive kept sentences; more is better.
 - *Monograph's default* is `cut=0.42`, which aims at 42 % on SQuAD and removes less on most other sets.
 - *The paper's windows* is the method of MobileRAG (SCR). A window has three sentences, and two of them are also in the
   next window. The window nearest to the question is kept, and one sentence on each side.
@@ -191,7 +191,7 @@ def speed(found: Results) -> list[str]:
     return [
         f"Reducing ten documents of 300 words takes {found['words new']:.1f} ms if most words are new to the process. "
         f"With known words, it takes {found['words known']:.1f} ms, of which {found['processor']:.1f} ms are processor "
-        "time. The goal is 5 ms. Both are medians over groups of ten documents. With known words, the "
+        "time. The goal is 5 ms. All times are medians over groups of ten documents. With known words, the "
         "fastest of five runs of a group counts."
     ]
 

@@ -40,8 +40,8 @@ BUDGET = 1_000
 METHOD = """
 
 For each mode, the file is opened and warmed up by 120 questions. Then 120 other questions of three sets are timed, for
-10 hits each. *MiniRAG's formulas* is `Graph(faithful=True)`. *First question* is the time to open the file and answer a
-process's first question, with imports, and with no page of the file cached. Less is better."""
+10 hits each; less is better. *MiniRAG's formulas* is `Graph(faithful=True)`, *context* is `context()`. Chroma gets
+embedded questions. *First question* is the time to open the uncached file and answer a process's first question."""
 WAYS: dict[str, Callable[[Monograph, str], object]] = {
     "lexical": lambda archive, text: archive.search(text, K, "lexical"),
     "dense": lambda archive, text: archive.search(text, K, "dense"),

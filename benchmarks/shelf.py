@@ -248,7 +248,7 @@ def told_work(found: Results) -> list[str]:
         "hits can differ, because each shard searches its own clusters of vectors.",
         "*Publish* merges the names of all shards into entities. *Again* replaces one document: its shard is rebuilt, "
         "and the shelf published. Times are CPU seconds; less is better.",
-        table(["files", "write, s", "publish, s", "again, s", "MB"], costs),
+        table(["files", "write, s", "publish, s", "again, s", "size, MB"], costs),
     ]
 
 
@@ -311,7 +311,7 @@ def told_model(found: Results) -> list[str]:
     network = 8 * max(one["back"] for one in found["found"].values()) / 1e6  # At 1 Gbit/s, a megabyte takes 8 ms.
     return [
         f"These figures are calculated, not measured: 100 million passages, a million on each of {found['machines']} "
-        "machines. A shelf of this size has not been tried.",
+        "machines. No shelf of this size has been tried.",
         table(["mode", "coordinator, ms", "waiting for rounds, ms", "slowest shard, ms", "total, ms"], rows),
         "The model makes these assumptions:\n\n"
         f"- The coordinator's time grows linearly with the number of shards, as it does from {SHARDS[0]} to "
@@ -319,7 +319,7 @@ def told_model(found: Results) -> list[str]:
         f"- A round takes {found['a_round']:.0f} ms: a round of Ray with one shard, plus the measured increase for "
         "each further shard.\n"
         "- Each shard needs as much time as [one file of a million passages](search.md), and has its own processor.\n"
-        f"- The network takes no time. At a gigabit a second, the replies would add up to {network:.0f} ms.\n\n"
+        f"- The network takes no time. At a gigabit a second, the replies take at most {network:.0f} ms more.\n\n"
         "The first limit of this design is the catalogue of names. It would have about 100 million names and take "
         "20 GB on the coordinator's disk.",
     ]

@@ -40,7 +40,7 @@ the summary counts. Embeddings are static word vectors. *tree* searches chunks a
 0.7* takes 70 % of the hits from chunks."""
 CONTEXTS = """\
 The table compares `context(question)`, with its default of at most {budget} tokens, on a file without a tree and on the
-same file with a tree. One column uses `how="tree"` on the second file. Each set is one file; *whole* marks questions
+same file with a tree. One column is for `context(question, how="tree")`. Each set is one file; *whole* marks questions
 about a whole document or the whole file. Groups of fewer than {few} questions are left out.
 
 - *ROUGE-2* is the recall of the context against the reference answer, in percent; more is better.
@@ -48,20 +48,20 @@ about a whole document or the whole file. Groups of fewer than {few} questions a
 - *documents* is the mean number of documents that a context quotes, and *tokens* the mean size of a context.
 
 Questions of longdoc-summary are alike, so each is asked with a filter for its document. The questions of
-ultradomain-mix have no reference and no evidence. For them, the number of documents shows how many documents a context covers, but not
-how good the context is."""
+ultradomain-mix have no reference and no evidence. For them, *documents* shows how many documents a context covers, but
+not how good the context is."""
 TOLD = """\
 Patterns recognise questions about a whole document or file: {counts}, and none of the {others:,} questions of
 {sets} other sets. In longdoc-summary, they recognise exactly the right questions (checked by hand). All questions of
 ultradomain-mix are broad, but the patterns miss questions that do not mention the dataset."""
 COVERAGE = """\
 Does it matter how much of the corpus the first build has? The first build has a share of MultiHop-RAG, and ten steps
-add the rest. Recall is in percent; more is better. A segment is a group of nodes that one summary covers, and *cosine*
-is the mean cosine between its chunks. In EraRAG's Table IV, the accuracy rises from 41 to 63 with the share.
+add the rest. Recall is in percent; more is better. *Cosine* is the mean cosine between chunks of one segment
+(the chunks under one summary). In EraRAG's Table IV, the accuracy rises from 41 to 63 with the share.
 
 [Planes](../explanation/tree.md#how-the-tree-is-built) divide chunks into segments. With random planes, all trees are
-equal. *Learned* planes come from the chunks in the file when it reaches 64, 512 and 4,096 chunks. These chunks
-depend on the share, so the planes and trees differ."""
+equal. *Learned* planes come from all chunks in the file after an `add()` that passes 64, 512 or 4,096 chunks. These
+chunks depend on the share, so the planes and trees differ."""
 RAPTOR = """\
 RAPTOR (llama-index-packs-raptor: UMAP, Gaussian mixtures, three levels) and Monograph start with half of the first
 {chunks} chunks of the section on growth, and ten steps add the rest. Monograph updates its tree at every step. RAPTOR

@@ -91,7 +91,7 @@ def minilm() -> VectorSet:
     shards = sorted(CACHE.glob("minilm-0*.npy"))
     vectors = np.concatenate([np.load(shard) for shard in shards])
     recipe = (
-        f"all-MiniLM-L6-v2 (int8 ONNX): {len(vectors):,} sentences of the shared texts; asked: {QUERIES:,} questions"
+        f"all-MiniLM-L6-v2 (int8 ONNX) from {len(vectors):,} sentences of the shared texts and {QUERIES:,} questions"
     )
     return VectorSet("MiniLM", vectors, np.load(CACHE / "minilm-queries.npy"), recipe)
 
@@ -103,7 +103,7 @@ def static(n: int) -> VectorSet:
     embedder = StaticEmbedder()
     made = [embedder.embed(sentences()[:n], "document"), embedder.embed(questions(), "query")]
     vectors, queries = (one[one.any(axis=1)] for one in made)
-    recipe = f"static word vectors: {len(vectors):,} sentences of the shared texts; asked: {len(queries):,} questions"
+    recipe = f"static word vectors of {len(vectors):,} sentences of the shared texts and {len(queries):,} questions"
     return VectorSet("static", vectors, queries, recipe)
 
 
@@ -113,7 +113,7 @@ def passages(n: int) -> VectorSet:
 
     embedder, every = StaticEmbedder(), shuffled(n)
     made = np.concatenate([embedder.embed(list(islice(every, PART))) for _ in range(0, n, PART)])
-    recipe = f"static word vectors: {n:,} passages of 80 words out of the shared texts' sentences by chance; asked: {QUERIES} questions"
+    recipe = f"static word vectors of {n:,} passages (80 words in random sentences of the shared texts) and {QUERIES} questions"
     return VectorSet("passages", made, embedder.embed(questions(), "query"), recipe)
 
 
@@ -129,7 +129,7 @@ def synthetic(n: int = 1_000_000, queries: int = 400) -> VectorSet:
         return unit
 
     made = np.concatenate([draw(min(100_000, n - start)) for start in range(0, n, 100_000)])
-    recipe = f"synthetic: {n:,} x 128, 4,096 normal centres, each vector one of them + 0.5 x normal noise, of unit length, seed 7"
+    recipe = f"synthetic: {n:,} x 128, each a normal centre (one of 4,096) + 0.5 x normal noise, of unit length, seed 7"
     return VectorSet("synthetic", made, draw(queries), recipe)
 
 

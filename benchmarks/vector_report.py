@@ -116,7 +116,7 @@ LISTED = {
 """Indexes in the table of each set; the plots and the JSON have all of them."""
 COLUMNS = (
     "The next two sections compare indexes. Each index has settings that trade recall for time. *p50* is the median "
-    "time of a query, with the setting that reaches the recall@10 in the heading. If no setting has this recall, the "
+    "time of a query, with the setting that reaches the column's recall@10. If no setting has this recall, the "
     "time is for the recall in parentheses. *Anonymous memory* is the private memory of the index. *File pages* are "
     "parts of its files in memory that the system may reclaim. *Cold start* is the time to open the index and run one "
     "query when nothing is cached. Less is better. Monograph has its default cache, a cache for all vectors, or no "
@@ -131,10 +131,10 @@ STOPPED = {
 STOPPING = (
     "A query reads clusters one by one until a stop condition ends it. The table shows the mean number of clusters "
     "that a query reads (*loads*) if each condition is set to recall@10 0.95; fewer is better. `RankAware` and `VBase` "
-    "stop when X loads in a row brought no new result into the ten best. `Budget` stops after a fixed number of loads, "
-    "and `Never` reads all clusters. The last two rows are `RankAware` with a given X; the recall is in parentheses. "
-    "Each set has 100,000 of the MiniLM or easy vectors above. The index has the `graph` design and ranks results by "
-    "their codes."
+    "are the same rule here: stop after X loads in a row without a new result in the ten best. `Budget` stops after a "
+    "fixed number of loads, and `Never` reads all clusters. The last two rows are `RankAware` with a given X; the "
+    "recall is in parentheses. Each set has 100,000 of the MiniLM or easy vectors above. The index has the `graph` "
+    "design and ranks results by their codes."
 )
 CHANGING = (
     "An index of 40,000 MiniLM vectors gets 40,000 more vectors in batches of 1,000. Then 30 % of all vectors are "
@@ -250,7 +250,7 @@ def threads_said(found: Results) -> str:
     return (
         "The table shows the queries per second of one Python thread and of eight; more is better. Both indexes have "
         f"{found['vectors']:,} MiniLM vectors. The machine has {found['processors']} processors. Monograph keeps all "
-        "codes in memory. Each index is searched for three rounds, and its best round counts. In Monograph, Python "
+        "codes in memory. The best of three rounds counts. In Monograph, Python "
         "code and SQLite hold Python's global interpreter lock for two thirds of the time of a query."
     )
 

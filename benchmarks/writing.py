@@ -50,11 +50,11 @@ Passages of 80 words from four question sets are added to one file with all deri
 time over the last 2,000 passages; less is better. After 25,000 passages, the texts repeat with serial numbers, so
 the file already knows their names."""
 GRAPH = """\
-Processor time in microseconds per passage, for 10,000 passages of 80 words. The file first stores only
+Processor time in microseconds per passage, for 10,000 passages of 80 words. Monograph first stores only
 vectors and words. On request, it then builds the graph and the trigrams of substring search."""
 BYTES = f"""\
-Bytes that each table and its indexes take per node or per chunk. Tables below {LEAST_BYTES} bytes are
-omitted. *A node* is a text of 80 words with a given vector of 384 dimensions, in the vector store of a framework,
+Bytes of each table with its indexes, per node or chunk. Tables below {LEAST_BYTES} bytes in both columns are
+omitted. *A node* is a text of 80 words with a given vector of 384 dimensions, in a framework's vector store,
 without a graph. *A chunk* is from the folder of 2,000 texts above, with all derived data. [The file
 format](../reference/store-format.md) says what each table holds."""
 LARGE = """\
