@@ -275,7 +275,7 @@ class Reading:
         return near
 
     def triples(self, passages: Sequence[TitledText]) -> int:
-        """Return the highest number of different three-word sequences of the question in one passage."""
+        """Count the distinct three-word sequences of the question in each passage; return the highest count."""
         return int(self._text_rows[[self._index[passage] for passage in passages], -1].max())
 
     def sentences(self, passages: Sequence[TitledText]) -> Sentences:

@@ -110,7 +110,7 @@ def _load_nodes(state: GraphState, head: int) -> list[EntityNode]:
 
 
 def _list_names(state: GraphState, heads: Sequence[int]) -> str:
-    """Return names of entities, quoted, separated by commas, each once. ``heads`` are rows of their heads."""
+    """Return names of entities, quoted, separated by commas, each once. ``heads`` are the rows of their heads."""
     nodes = Nodes(state)
     nodes.read_entities(heads, MOST_LOOKED_AT)
     listed = entities(nodes, [EntityNode(head) for head in heads])

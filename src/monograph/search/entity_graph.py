@@ -49,7 +49,7 @@ Edge: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class PathGraph:
-    """Undirected graph of entities: the numbers of the neighbours of each entity, ascending.
+    """Undirected graph of entities: for each entity, the numbers of its neighbours, ascending.
 
     For the numbers see :class:`EntityNeighbourhood`.
     """

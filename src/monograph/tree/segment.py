@@ -147,7 +147,7 @@ class _Cutter:
         return [joined] if len(joined) <= self._most else [joined[:half], joined[half:]]
 
     def _open(self, parts: list[_Part], index: int) -> list[_Part]:
-        """Divide the first (``index`` 0) or last (-1) part until this part is a segment; return the new parts."""
+        """Divide the first (``index`` 0) or last (-1) part until this end is one segment; return all parts."""
         part = parts[index]
         while isinstance(part, _Rest):
             opened = self._divide(part.low, part.bits)

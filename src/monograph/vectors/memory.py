@@ -41,7 +41,7 @@ class Centroids:
     ``body`` has the centroids' 8-bit codes, in the format of a cluster. The id of each entry is the number of the
     centroid's cluster; entries are in ascending order of id. ``body`` is empty if the index has no clusters. Codes are
     precise enough, because searches use only the order of the centroids by distance. ``graph`` is the HNSW graph of the
-    centroids; None in the codes design.
+    centroids; None if the index has the ``codes`` design.
     """
 
     body: bytes = b""

@@ -272,7 +272,7 @@ def take_codes(
 
 
 def names_without_code(connection: Connection, pipeline: Pipeline, among: Sequence[str] | None = None) -> list[str]:
-    """Return the embedded names that have no code by the pipeline's embedder.
+    """Return the embedded names that lack a code (a quantised vector) of the pipeline's embedder.
 
     With ``among``, only these names are examined; otherwise all embedded names of the file. If the file has another
     embedder than the pipeline, every examined name is returned.

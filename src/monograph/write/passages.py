@@ -38,7 +38,7 @@ _PassageChange: TypeAlias = tuple[list[Document], ReadState]
 
 
 def put(pipeline: Pipeline, given: Iterable[Document], on_progress: OnProgress | None = None) -> Report:
-    """Add passages to documents, next to their stored chunks: see :meth:`monograph.Monograph.put`."""
+    """Add passages to documents, and keep the stored chunks: see :meth:`monograph.Monograph.put`."""
 
     def store_batch(batch: list[Document], _: Precomputed) -> Tally:
         return _carry_out(pipeline, lambda connection: _compose_addition(connection, batch, pipeline.guard))

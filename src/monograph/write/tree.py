@@ -63,7 +63,7 @@ class TreeUpdate:
 
 
 def recipe(summarizer: str, chosen: Settings) -> build.TreeRecipe:
-    """Return the settings on which a file's tree depends, in addition to its chunks and hyperplanes.
+    """Return the settings on which a file's tree depends (it depends on its chunks and hyperplanes as well).
 
     ``summarizer`` is the key of the summarizer. ``chosen`` are the settings of the file.
     """

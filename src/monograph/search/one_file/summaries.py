@@ -105,7 +105,7 @@ def _load_quotes(
 
 
 def _move_sources(quote: Quote, sources: Sequence[Source]) -> list[Source]:
-    """Return the sources of a quote, moved from offsets in the quoted text to offsets in the quoting summary."""
+    """Return the sources of a quote with offsets in the quoting summary instead of the quoted text."""
     carried, shift = [], quote.start - quote.source_start
     for source in sources:
         start, end = max(source.start, quote.source_start), min(source.end, quote.source_end)

@@ -92,7 +92,7 @@ def keys(connection: Connection, rows: Iterable[int]) -> dict[int, bytes]:
 
 
 def drop_failed(connection: Connection) -> int:
-    """Delete the extractions that patterns made because a model failed; return their number.
+    """Delete the extractions that patterns made in place of a model that failed; return their number.
 
     These extractions are then derived again.
     """

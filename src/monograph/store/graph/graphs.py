@@ -154,7 +154,7 @@ def linked(connection: Connection, chunks: Iterable[int]) -> dict[int, tuple[Rec
 def mentions(
     connection: Connection, wanted: Iterable[int], allowed: CompiledFilter = EVERYTHING
 ) -> dict[int, list[int]]:
-    """Return the rows of the allowed chunks that mention each wanted name, by name row.
+    """Return {name row: rows of the allowed chunks that mention the name} for the wanted names.
 
     Names that no allowed chunk mentions are left out.
     """

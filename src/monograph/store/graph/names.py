@@ -101,7 +101,7 @@ class NewName:
 
 @dataclass(frozen=True, slots=True)
 class NameCounts:
-    """Pending changes of the counts ``uses`` and ``persons`` of names, by name row.
+    """Changes of the columns ``uses`` and ``persons`` of ``names`` that are not stored yet, by name row.
 
     ``uses`` counts the chunks that mention a name and the documents about the name. ``persons`` counts the chunks in
     which the name is a person's. :func:`use` adds all changes to the stored counts.

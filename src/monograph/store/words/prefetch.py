@@ -103,7 +103,7 @@ class Prefetcher:
         self._announce_rows(connection, "names", heads, small=True)
 
     def keys(self, connection: Connection, keys: Collection[str]) -> None:
-        """Announce the names with the given comparison keys, and the index entries of documents about these names.
+        """Announce the pages of the names with these comparison keys, so that the system reads them ahead.
 
         For comparison keys see :func:`monograph.graph.names.key_of`.
         """
