@@ -105,7 +105,7 @@ def test_soak_finds_nothing_in_a_sound_file(life: commands.Life) -> None:
             "vectors are not those of a fresh build",
         ),
         (
-            "INSERT INTO apart VALUES ('astrid lindholm', 'a lindholm'), ('a lindholm', 'astrid lindholm')",
+            "INSERT INTO cannot_link VALUES ('astrid lindholm', 'a lindholm'), ('a lindholm', 'astrid lindholm')",
             "entities are not those",
         ),
         ("UPDATE nodes SET rank = rank + 1 WHERE layer = 1", "tree are not those of a fresh build"),

@@ -211,10 +211,10 @@ REWRITTEN = "UPDATE sqlite_master SET sql = replace(sql, '{}', '{}') WHERE name 
 @pytest.mark.parametrize(
     "damage",
     [
-        REWRITTEN.format("unresolved", "unresnlved", "alias_went"),
+        REWRITTEN.format("unresolved", "unresnlved", "alias_removed"),
         REWRITTEN.format("(1, OLD.memo), ", "", "vectors_changed"),
         REWRITTEN.format("IGNORE", "FAIL", "vectors_added"),
-        "DROP TRIGGER subject_came",
+        "DROP TRIGGER subject_added",
         "DROP INDEX documents_by_uri",
         "CREATE INDEX more ON chunks(ordinal)",
         """CREATE TRIGGER "of'""another" AFTER INSERT ON chunks BEGIN DELETE FROM documents; END""",

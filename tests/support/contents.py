@@ -35,16 +35,16 @@ CONTENTS = {
     "aliases": """SELECT n.key, f.key, d.id FROM aliases AS a LEFT JOIN names AS n ON n.name = a.name
         LEFT JOIN names AS f ON f.name = a.full LEFT JOIN documents AS d USING (document)""",
     "placements": "SELECT space, m.kind, m.key FROM placements LEFT JOIN memo AS m USING (memo)",
-    "unplaced": "SELECT * FROM unplaced",
+    "dirty_placements": "SELECT * FROM dirty_placements",
     "unresolved": "SELECT * FROM unresolved",
-    "apart": "SELECT * FROM apart",
-    "unplanted": "SELECT * FROM unplanted",
+    "cannot_link": "SELECT * FROM cannot_link",
+    "dirty_leaves": "SELECT * FROM dirty_leaves",
     "vocabulary": "SELECT term, doc, cnt FROM vocabulary",
     "words": "SELECT c.id, sz FROM words_docsize LEFT JOIN chunks AS c ON c.chunk = words_docsize.id",
     "trigrams": "SELECT c.id, sz FROM trigrams_docsize LEFT JOIN chunks AS c ON c.chunk = trigrams_docsize.id",
 }
 """Query for the contents of each table without row numbers."""
-GRAPH = ("mentions", "subjects", "aliases", "names", "apart", "unresolved")
+GRAPH = ("mentions", "subjects", "aliases", "names", "cannot_link", "unresolved")
 
 
 def contents(connection: Connection, tables: Iterable[str] = CONTENTS) -> dict[str, list[tuple[object, ...]]]:

@@ -406,7 +406,7 @@ def test_damaged_trees_are_repaired(tmp_path: Path, damage: str) -> None:
         before = tree_of(monograph)
         with monograph._file.database.write() as connection:
             connection.execute(damage)
-            connection.execute("DELETE FROM uncut")
+            connection.execute("DELETE FROM dirty_segments")
         assert monograph.check()
         assert monograph.check(repair=True) == []
         assert tree_of(monograph) == before

@@ -166,7 +166,7 @@ def meanwhile(other: Monograph, batch: Batch) -> Iterator[None]:
         yield
 
 
-NUMBERED = ("memo", "placements", "clusters", "parts", "centroids", "cluster_graphs", "apart")
+NUMBERED = ("memo", "placements", "clusters", "parts", "centroids", "cluster_graphs", "cannot_link")
 """Tables whose row numbers hang on nothing that may be done in another order."""
 
 

@@ -82,12 +82,12 @@ def begin(connection: Connection, planes: bytes) -> None:
     """
     clear(connection)
     connection.execute("INSERT INTO trees VALUES (1, ?1, random(), checksum(?1))", (planes,))
-    connection.execute("INSERT INTO unplanted SELECT chunk FROM vectors")
+    connection.execute("INSERT INTO dirty_leaves SELECT chunk FROM vectors")
 
 
 def clear(connection: Connection) -> None:
     """Delete the tree."""
-    for table in ("nodes", "trees", "unplanted", "uncut"):
+    for table in ("nodes", "trees", "dirty_leaves", "dirty_segments"):
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 - constants
 
 
@@ -98,7 +98,7 @@ def version(connection: Connection) -> int:
 
 def stale_leaves(connection: Connection) -> list[int]:
     """Return the rows of the chunks whose nodes may be out of date, ascending."""
-    return column(connection, "SELECT chunk FROM unplanted ORDER BY chunk")
+    return column(connection, "SELECT chunk FROM dirty_leaves ORDER BY chunk")
 
 
 def stale_segments(connection: Connection, layer: int) -> list[int]:
@@ -107,7 +107,7 @@ def stale_segments(connection: Connection, layer: int) -> list[int]:
     Changes before the last division of the layer into segments are left out. Only segments near these ranks can be out
     of date.
     """
-    return column(connection, "SELECT rank FROM uncut WHERE layer = ? ORDER BY rank", layer)
+    return column(connection, "SELECT rank FROM dirty_segments WHERE layer = ? ORDER BY rank", layer)
 
 
 def count_stale_segments(connection: Connection) -> int:
@@ -115,7 +115,7 @@ def count_stale_segments(connection: Connection) -> int:
 
     It is 0 if all segments are up to date.
     """
-    return integer(connection, "SELECT count(*) FROM uncut")
+    return integer(connection, "SELECT count(*) FROM dirty_segments")
 
 
 def end_cut(connection: Connection) -> None:
@@ -123,7 +123,7 @@ def end_cut(connection: Connection) -> None:
 
     Afterwards :func:`stale_segments` returns no ranks.
     """
-    connection.execute("DELETE FROM uncut")
+    connection.execute("DELETE FROM dirty_segments")
     connection.execute("UPDATE trees SET version = random()")
 
 
@@ -170,7 +170,7 @@ def replace_leaves(connection: Connection, gone: Sequence[int], leaves: Sequence
         remove(connection, column(connection, query, str(list(gone))))
         connection.executemany("INSERT INTO nodes (layer, rank, key, chunk) VALUES (0, ?, ?, ?)", leaves)
         connection.execute("UPDATE trees SET version = random()")
-    connection.execute("DELETE FROM unplanted")
+    connection.execute("DELETE FROM dirty_leaves")
 
 
 def remove(connection: Connection, nodes: Sequence[int]) -> None:

@@ -129,7 +129,7 @@ def flush(connection: Connection, indexes: Sequence[EcoVectorIndex]) -> None:
     A summary is deleted if a chunk that it covers, directly or through other summaries, was removed or has changed. The
     next update of the tree makes new summaries.
     """
-    if is_marked(connection, "unplanted"):
+    if is_marked(connection, "dirty_leaves"):
         update_leaves(connection)
     for index in indexes:
         index.flush(connection)

@@ -75,14 +75,14 @@ VALUES = (
 
 # The graph.
 
-_ONE_WAY = "NOT EXISTS (SELECT 1 FROM apart AS b WHERE b.key = {0}.full AND b.full = {0}.key)"
+_ONE_WAY = "NOT EXISTS (SELECT 1 FROM cannot_link AS b WHERE b.key = {0}.full AND b.full = {0}.key)"
 _ARE_STORED = "{0}.key IN (SELECT key FROM names) AND {0}.full IN (SELECT key FROM names)"
 _BOTH_WAYS = (
-    "DELETE FROM apart WHERE NOT (is_utf8(CAST(key AS BLOB)) AND is_utf8(CAST(full AS BLOB)))",
+    "DELETE FROM cannot_link WHERE NOT (is_utf8(CAST(key AS BLOB)) AND is_utf8(CAST(full AS BLOB)))",
     # Of two rows without their other order, the one with a name that is not stored is wrong.
-    f"""DELETE FROM apart WHERE {_ONE_WAY.format("apart")} AND NOT ({_ARE_STORED.format("apart")}) AND EXISTS (
-    SELECT 1 FROM apart AS a WHERE {_ONE_WAY.format("a")} AND {_ARE_STORED.format("a")})""",
-    "INSERT OR IGNORE INTO apart SELECT full, key FROM apart",
+    f"""DELETE FROM cannot_link WHERE {_ONE_WAY.format("cannot_link")} AND NOT ({_ARE_STORED.format("cannot_link")})
+    AND EXISTS (SELECT 1 FROM cannot_link AS a WHERE {_ONE_WAY.format("a")} AND {_ARE_STORED.format("a")})""",
+    "INSERT OR IGNORE INTO cannot_link SELECT full, key FROM cannot_link",
 )
 """Statements that delete wrong pairs of names that are kept apart, and store right pairs in both orders."""
 
@@ -96,7 +96,8 @@ def _find_names_without_code(checked: CheckedRows) -> Iterator[tuple[str]]:
 NAMES = (
     Rule("names", "{} names that are not UTF-8, or whose number is out of range",
          f"name NOT BETWEEN 0 AND {MOST_NAMES - 1} OR NOT is_utf8(CAST(key AS BLOB))", DELETE),
-    Rule("apart", "{} pairs of names that are kept apart, stored in one order only", _ONE_WAY.format("t"), _BOTH_WAYS),
+    Rule("cannot_link", "{} pairs of names that are kept apart, stored in one order only", _ONE_WAY.format("t"),
+         _BOTH_WAYS),
     Rule("names", "{} names whose embedding signs do not match their checksum",
          "length(code) = :code AND checksum IS NOT checksum(CAST(key AS BLOB), code)",
          "SET code = NULL, checksum = NULL"),
@@ -167,5 +168,5 @@ CLUSTERS = (
     Rule("parts", "{} parts of missing clusters", "part / 2 NOT IN (SELECT cluster FROM clusters)", DELETE),
     Rule("cluster_graphs", "{} graphs of missing clusters",
          "cluster NOT IN (SELECT cluster FROM clusters)", DELETE),
-    Rule("clusters", "{} vectors are not in the index yet", "SELECT 1 FROM unplaced", DERIVE),
+    Rule("clusters", "{} vectors are not in the index yet", "SELECT 1 FROM dirty_placements", DERIVE),
 )  # fmt: skip

@@ -98,11 +98,11 @@ def next_row(connection: sqlite3.Connection, table: Literal["documents", "chunks
     return highest + 1
 
 
-def is_marked(connection: sqlite3.Connection, table: Literal["unplanted", "unresolved"]) -> bool:
-    """Return whether any chunk (``unplanted``) or name (``unresolved``) is marked for an update.
+def is_marked(connection: sqlite3.Connection, table: Literal["dirty_leaves", "unresolved"]) -> bool:
+    """Return whether any chunk (``dirty_leaves``) or name (``unresolved``) is marked for an update.
 
-    The node of an unplanted chunk in the tree may be out of date. An unresolved name may have an outdated head, the
-    name that it was merged into.
+    The tree's node of a marked chunk may be out of date. A marked name may have an outdated head, the name that it was
+    merged into.
     """
     return connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is not None  # noqa: S608 - constants
 

@@ -132,13 +132,14 @@ FORMAT_1 = (
     # Codes by which vectors are compared once compact codes have chosen candidates: place = space << 32 | memo.
     "CREATE TABLE codes (place INTEGER PRIMARY KEY, body BLOB NOT NULL)",
     # Memo rows whose placement may be out of date. Triggers fill the table, so that no writer can forget to.
-    "CREATE TABLE unplaced (space INTEGER NOT NULL, memo INTEGER NOT NULL, PRIMARY KEY (space, memo)) WITHOUT ROWID",
+    """CREATE TABLE dirty_placements (
+        space INTEGER NOT NULL, memo INTEGER NOT NULL, PRIMARY KEY (space, memo)) WITHOUT ROWID""",
     """CREATE TRIGGER vectors_added AFTER INSERT ON vectors BEGIN
-        INSERT OR IGNORE INTO unplaced VALUES (1, NEW.memo); END""",
+        INSERT OR IGNORE INTO dirty_placements VALUES (1, NEW.memo); END""",
     """CREATE TRIGGER vectors_removed AFTER DELETE ON vectors BEGIN
-        INSERT OR IGNORE INTO unplaced VALUES (1, OLD.memo); END""",
+        INSERT OR IGNORE INTO dirty_placements VALUES (1, OLD.memo); END""",
     """CREATE TRIGGER vectors_changed AFTER UPDATE OF memo ON vectors BEGIN
-        INSERT OR IGNORE INTO unplaced VALUES (1, OLD.memo), (1, NEW.memo); END""",
+        INSERT OR IGNORE INTO dirty_placements VALUES (1, OLD.memo), (1, NEW.memo); END""",
     # The memo row of the extraction of each chunk.
     "CREATE TABLE extractions (chunk INTEGER PRIMARY KEY REFERENCES chunks, memo INTEGER NOT NULL REFERENCES memo)",
     "CREATE INDEX extractions_by_memo ON extractions(memo)",
@@ -169,21 +170,21 @@ FORMAT_1 = (
         PRIMARY KEY (name, full, document)) WITHOUT ROWID""",
     "CREATE INDEX aliases_by_document ON aliases(document)",
     # Pairs of keys that must not be merged into one entity, each in both orders.
-    "CREATE TABLE apart (key TEXT NOT NULL, full TEXT NOT NULL, PRIMARY KEY (key, full)) WITHOUT ROWID",
+    "CREATE TABLE cannot_link (key TEXT NOT NULL, full TEXT NOT NULL, PRIMARY KEY (key, full)) WITHOUT ROWID",
     # Names whose heads may be out of date. Single names are marked: a new name in a large group changes few heads.
     # New names are marked by store.graph.names.add, which stores many at once: a trigger for each would take longer
     # than storing the names.
     "CREATE TABLE unresolved (name INTEGER PRIMARY KEY)",
-    """CREATE TRIGGER name_lives AFTER UPDATE OF uses, persons ON names
+    """CREATE TRIGGER name_use_changed AFTER UPDATE OF uses, persons ON names
         WHEN (OLD.uses = 0) != (NEW.uses = 0) OR (OLD.persons = 0) != (NEW.persons = 0) BEGIN
         INSERT OR IGNORE INTO unresolved VALUES (NEW.name); END""",
-    """CREATE TRIGGER subject_came AFTER INSERT ON subjects BEGIN
+    """CREATE TRIGGER subject_added AFTER INSERT ON subjects BEGIN
         INSERT OR IGNORE INTO unresolved SELECT name FROM names WHERE name = NEW.name; END""",
-    """CREATE TRIGGER subject_went AFTER DELETE ON subjects BEGIN
+    """CREATE TRIGGER subject_removed AFTER DELETE ON subjects BEGIN
         INSERT OR IGNORE INTO unresolved SELECT name FROM names WHERE name = OLD.name; END""",
-    """CREATE TRIGGER alias_came AFTER INSERT ON aliases BEGIN
+    """CREATE TRIGGER alias_added AFTER INSERT ON aliases BEGIN
         INSERT OR IGNORE INTO unresolved SELECT name FROM names WHERE name = NEW.name; END""",
-    """CREATE TRIGGER alias_went AFTER DELETE ON aliases BEGIN
+    """CREATE TRIGGER alias_removed AFTER DELETE ON aliases BEGIN
         INSERT OR IGNORE INTO unresolved SELECT name FROM names WHERE name = OLD.name; END""",
     # Nodes of the tree: chunks (layer 0) and summaries, each layer in the order of rank. gist and vector are the memo
     # rows of a summary and of its embedding. nearest is the chunk below the summary whose vector is nearest to the
@@ -201,24 +202,25 @@ FORMAT_1 = (
     """CREATE TABLE trees (
         tree INTEGER PRIMARY KEY, planes BLOB NOT NULL, version INTEGER NOT NULL, checksum INTEGER NOT NULL)""",
     # Chunks whose node may be out of date. Triggers fill the table, so that no writer can forget to.
-    "CREATE TABLE unplanted (chunk INTEGER PRIMARY KEY)",
-    """CREATE TRIGGER planted AFTER INSERT ON vectors WHEN EXISTS (SELECT 1 FROM trees) BEGIN
-        INSERT OR IGNORE INTO unplanted VALUES (NEW.chunk); END""",
-    """CREATE TRIGGER uprooted AFTER DELETE ON vectors WHEN EXISTS (SELECT 1 FROM trees) BEGIN
-        INSERT OR IGNORE INTO unplanted VALUES (OLD.chunk); END""",
-    """CREATE TRIGGER replanted AFTER UPDATE OF memo ON vectors WHEN EXISTS (SELECT 1 FROM trees) BEGIN
-        INSERT OR IGNORE INTO unplanted VALUES (NEW.chunk); END""",
+    "CREATE TABLE dirty_leaves (chunk INTEGER PRIMARY KEY)",
+    """CREATE TRIGGER leaf_added AFTER INSERT ON vectors WHEN EXISTS (SELECT 1 FROM trees) BEGIN
+        INSERT OR IGNORE INTO dirty_leaves VALUES (NEW.chunk); END""",
+    """CREATE TRIGGER leaf_removed AFTER DELETE ON vectors WHEN EXISTS (SELECT 1 FROM trees) BEGIN
+        INSERT OR IGNORE INTO dirty_leaves VALUES (OLD.chunk); END""",
+    """CREATE TRIGGER leaf_changed AFTER UPDATE OF memo ON vectors WHEN EXISTS (SELECT 1 FROM trees) BEGIN
+        INSERT OR IGNORE INTO dirty_leaves VALUES (NEW.chunk); END""",
     # Ranks at which nodes were added or removed since their layer was divided into segments.
-    "CREATE TABLE uncut (layer INTEGER NOT NULL, rank INTEGER NOT NULL, PRIMARY KEY (layer, rank)) WITHOUT ROWID",
-    """CREATE TRIGGER node_came AFTER INSERT ON nodes BEGIN
-        INSERT OR IGNORE INTO uncut VALUES (NEW.layer, NEW.rank); END""",
-    """CREATE TRIGGER node_went AFTER DELETE ON nodes BEGIN
-        INSERT OR IGNORE INTO uncut VALUES (OLD.layer, OLD.rank); END""",
+    """CREATE TABLE dirty_segments (
+        layer INTEGER NOT NULL, rank INTEGER NOT NULL, PRIMARY KEY (layer, rank)) WITHOUT ROWID""",
+    """CREATE TRIGGER node_added AFTER INSERT ON nodes BEGIN
+        INSERT OR IGNORE INTO dirty_segments VALUES (NEW.layer, NEW.rank); END""",
+    """CREATE TRIGGER node_removed AFTER DELETE ON nodes BEGIN
+        INSERT OR IGNORE INTO dirty_segments VALUES (OLD.layer, OLD.rank); END""",
     # Space 2 is the vector index of summaries.
-    """CREATE TRIGGER summary_came AFTER INSERT ON nodes WHEN NEW.vector IS NOT NULL BEGIN
-        INSERT OR IGNORE INTO unplaced VALUES (2, NEW.vector); END""",
-    """CREATE TRIGGER summary_went AFTER DELETE ON nodes WHEN OLD.vector IS NOT NULL BEGIN
-        INSERT OR IGNORE INTO unplaced VALUES (2, OLD.vector); END""",
+    """CREATE TRIGGER summary_added AFTER INSERT ON nodes WHEN NEW.vector IS NOT NULL BEGIN
+        INSERT OR IGNORE INTO dirty_placements VALUES (2, NEW.vector); END""",
+    """CREATE TRIGGER summary_removed AFTER DELETE ON nodes WHEN OLD.vector IS NOT NULL BEGIN
+        INSERT OR IGNORE INTO dirty_placements VALUES (2, OLD.vector); END""",
     # Nodes and relations asserted by callers: a row for each chunk or document that they come from (both NULL if there
     # is none). implied is 1 for a node that only a relation names; key is the comparison key of the node's name.
     """CREATE TABLE asserted_nodes (

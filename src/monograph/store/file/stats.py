@@ -12,9 +12,9 @@ from monograph.store.graph import names
 _GROUPS = {
     "texts": "texts", "memo": "memo", "words": "words", "trigrams": "trigrams", "chunks": "chunks",
     "documents": "documents", "sources": "sources", "vectors": "memo (vectors)", "names": "graph", "mentions": "graph",
-    "chunk_graphs": "graph", "subjects": "graph", "aliases": "graph", "extractions": "graph", "apart": "graph",
+    "chunk_graphs": "graph", "subjects": "graph", "aliases": "graph", "extractions": "graph", "cannot_link": "graph",
     "unresolved": "graph", "asserted_nodes": "graph", "asserted_relations": "graph", "nodes": "tree", "trees": "tree",
-    "unplanted": "tree", "uncut": "tree",
+    "dirty_leaves": "tree", "dirty_segments": "tree",
     "parts": "clusters (codes)", "cluster_graphs": "clusters (codes)", "codes": "clusters (codes)",
     "clusters": "centroids", "centroids": "centroids", "vector_indexes": "centroids", "placements": "placements",
 }  # fmt: skip

@@ -51,7 +51,7 @@ _TABLES = (
 )
 _SHADOWED_TABLES = (
     ("vectors", "chunk"), ("extractions", "chunk"), ("chunk_graphs", "chunk"), ("mentions", "chunk"),
-    ("unplanted", "chunk"), ("subjects", "document"), ("aliases", "document"), ("asserted_nodes", "document"),
+    ("dirty_leaves", "chunk"), ("subjects", "document"), ("aliases", "document"), ("asserted_nodes", "document"),
     ("asserted_relations", "document"),
 )  # fmt: skip
 _SHADOW_VIEWS = (
@@ -66,18 +66,18 @@ _SHADOW_VIEWS = (
     ),
     # A view has no previous versions. A view of a snapshot has those of its moment as documents.
     *(f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE 0" for table in ("versions", "version_chunks")),  # noqa: S608
-    """CREATE TEMP VIEW apart AS SELECT * FROM main.apart
+    """CREATE TEMP VIEW cannot_link AS SELECT * FROM main.cannot_link
         WHERE key IN (SELECT key FROM temp.names) AND full IN (SELECT key FROM temp.names)""",
 )
 _OPEN = frozenset(
     {
         # How the file was built; and derived values, which are found only by row number or by the hash of the inputs.
-        "settings", "checksums", "roots", "memo", "trees", "uncut", "unresolved",
+        "settings", "checksums", "roots", "memo", "trees", "dirty_segments", "unresolved",
         # Corpus statistics: words, in how many chunks they occur, and the lengths of chunks.
         "words", "words_data", "words_idx", "words_docsize", "words_config", "vocabulary", "lengths",
         "trigrams", "trigrams_data", "trigrams_idx", "trigrams_docsize", "trigrams_config",
         # Where vectors are stored, by memo row.
-        "vector_indexes", "centroids", "clusters", "parts", "cluster_graphs", "placements", "unplaced", "codes",
+        "vector_indexes", "centroids", "clusters", "parts", "cluster_graphs", "placements", "dirty_placements", "codes",
         # SQLite's own.
         "sqlite_master", "sqlite_schema", "json_each",
     }
@@ -228,10 +228,10 @@ def _fill_names(connection: Connection) -> None:
 
 def _fill_nodes(connection: Connection) -> None:
     """Fill the table of tree nodes: the view's chunks, and the summaries that have only these chunks below them."""
-    # A chunk that is listed in unplanted may have an outdated node.
+    # A chunk that is listed in dirty_leaves may have an outdated node.
     connection.execute(
         """INSERT INTO temp.nodes SELECT n.* FROM temp.view_chunks AS v CROSS JOIN main.nodes AS n
-        WHERE n.chunk = v.chunk AND NOT EXISTS (SELECT 1 FROM main.unplanted AS u WHERE u.chunk = v.chunk)"""
+        WHERE n.chunk = v.chunk AND NOT EXISTS (SELECT 1 FROM main.dirty_leaves AS u WHERE u.chunk = v.chunk)"""
     )
     added, layer = 1, 0
     while added > 0:

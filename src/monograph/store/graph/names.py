@@ -256,7 +256,7 @@ def unresolved(connection: Connection) -> list[StaleName]:
     if not is_marked(connection, "unresolved"):
         return []
     connection.execute(
-        "INSERT OR IGNORE INTO unresolved SELECT n.name FROM apart AS a CROSS JOIN names AS n WHERE n.key = a.key"
+        "INSERT OR IGNORE INTO unresolved SELECT n.name FROM cannot_link AS a CROSS JOIN names AS n WHERE n.key = a.key"
     )
     results = connection.execute(
         """SELECT n.key, n.signature, n.uses > 0,
@@ -340,7 +340,7 @@ def merges(connection: Connection, keys: Sequence[str] = ()) -> list[tuple[str, 
 
 def cannot_link(connection: Connection) -> set[tuple[str, str]]:
     """Return the pairs of keys that must not be merged into one entity. Each pair is returned in both orders."""
-    return set(connection.execute("SELECT key, full FROM apart").fetchall())
+    return set(connection.execute("SELECT key, full FROM cannot_link").fetchall())
 
 
 def add_cannot_link(connection: Connection, pairs: Iterable[tuple[str, str]]) -> None:
@@ -349,7 +349,7 @@ def add_cannot_link(connection: Connection, pairs: Iterable[tuple[str, str]]) ->
     Each pair is stored in both orders.
     """
     both = [ends for key, other in pairs for ends in ((key, other), (other, key))]
-    connection.executemany("INSERT OR IGNORE INTO apart VALUES (?, ?)", both)
+    connection.executemany("INSERT OR IGNORE INTO cannot_link VALUES (?, ?)", both)
     mark_unresolved(connection, (key for key, _ in both))
 
 
@@ -359,7 +359,7 @@ def remove_cannot_link(connection: Connection, pairs: Iterable[tuple[str, str]],
     With ``mark``, mark the names with these keys as unresolved.
     """
     both = [ends for key, other in pairs for ends in ((key, other), (other, key))]
-    connection.executemany("DELETE FROM apart WHERE key = ? AND full = ?", both)
+    connection.executemany("DELETE FROM cannot_link WHERE key = ? AND full = ?", both)
     if mark:
         mark_unresolved(connection, (key for key, _ in both))
 

@@ -271,7 +271,7 @@ def count_entries(connection: Connection, space: int) -> int:
 
 def clear(connection: Connection, space: int) -> None:
     """Delete the index of a space: its clusters, centroids, placements, codes and header."""
-    connection.execute("DELETE FROM unplaced WHERE space = ?", (space,))
+    connection.execute("DELETE FROM dirty_placements WHERE space = ?", (space,))
     for table in ("parts WHERE part / 2 IN", "cluster_graphs WHERE cluster IN"):
         connection.execute(f"DELETE FROM {table} (SELECT cluster FROM clusters WHERE space = ?)", (space,))  # noqa: S608
     for table in ("clusters", "centroids", "placements"):
@@ -328,7 +328,7 @@ def has_codes(connection: Connection, space: int) -> bool:
 
 def has_stale(connection: Connection, space: int) -> bool:
     """Return whether any placement of an index may be out of date."""
-    return connection.execute("SELECT 1 FROM unplaced WHERE space = ? LIMIT 1", (space,)).fetchone() is not None
+    return connection.execute("SELECT 1 FROM dirty_placements WHERE space = ? LIMIT 1", (space,)).fetchone() is not None
 
 
 def take_stale(connection: Connection, space: int) -> tuple[list[int], list[int]]:
@@ -339,9 +339,9 @@ def take_stale(connection: Connection, space: int) -> tuple[list[int], list[int]
     """
     query = f"""SELECT memo, {_MEMBER_CONDITIONS[space]},
         EXISTS (SELECT 1 FROM placements AS p WHERE p.space = u.space AND p.memo = u.memo)
-        FROM unplaced AS u WHERE space = ?"""  # noqa: S608 - constants
+        FROM dirty_placements AS u WHERE space = ?"""  # noqa: S608 - constants
     rows = connection.execute(query, (space,)).fetchall()
-    connection.execute("DELETE FROM unplaced WHERE space = ?", (space,))
+    connection.execute("DELETE FROM dirty_placements WHERE space = ?", (space,))
     missing = [memo for memo, is_used, is_placed in rows if is_used and not is_placed]
     return missing, [memo for memo, is_used, is_placed in rows if is_placed and not is_used]
 
