@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -176,7 +177,9 @@ def chroma(path: Path) -> Results:
 def child(job: str, path: Path) -> Any:
     """Return the result of a job that runs in its own process."""
     command = [sys.executable, __file__, "--job", job, "--file", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    # Python keeps what it compiles of our modules, as pip does of what is installed.
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
     if done.returncode:
         raise SystemExit(done.stderr)
     return json.loads(done.stdout.splitlines()[-1])
