@@ -27,7 +27,7 @@ whether the model may open the address.
 
 
 class Keyed(Protocol):
-    """Model with a key."""
+    """Model with a key: a name that tells apart models with different outputs."""
 
     @property
     def key(self) -> str:

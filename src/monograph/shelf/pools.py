@@ -71,10 +71,11 @@ class Rows:
 
 
 def make_records(rows: Sequence[int], ids: Sequence[str], evidence: Records | None = None, clauses: int = 0) -> Records:
-    """Return one record for each of n chunks of one shard, shape (n,).
+    """Return, for each of n chunks, the values that a shard sends to the searching process, as a record array (n,).
 
-    ``rows`` and ``ids`` are the chunks' rows and ids. ``evidence`` has the chunks' EVIDENCE records (n,). With it, the
-    result's dtype is :func:`full`, with zeros in ``vector`` and ``cosines``. Without it, the dtype is SHORT.
+    ``rows`` and ``ids`` are the chunks' rows and ids. Without ``evidence``, the dtype is SHORT. With ``evidence``, the
+    chunks' EVIDENCE records (n,), it is :func:`full` of ``clauses``, the number of clauses of the question; the fields
+    ``vector`` and ``cosines`` are zeros.
     """
     records = np.zeros(len(rows), dtype=SHORT if evidence is None else full(clauses))
     records["row"] = rows

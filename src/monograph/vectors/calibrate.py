@@ -59,7 +59,7 @@ class Trace(NamedTuple):
 
 
 def measure(connection: Connection, space: Space, centroids: Centroids, count: int) -> Calibration:
-    """Measure recall and number of loads of the stop conditions, on an index of ``count`` vectors.
+    """Measure the recall of each stop condition, and how many clusters it reads, on an index of ``count`` vectors.
 
     The queries are a sample of the index's vectors. Each query is excluded from its results. The true results come
     from a comparison with all 8-bit codes. For fewer than ``MANY`` vectors, return a calibration without points.

@@ -87,7 +87,7 @@ def sources_of(connection: Connection, gists: Mapping[int, SummaryText]) -> dict
 def _load_quotes(
     connection: Connection, gists: Mapping[int, SummaryText]
 ) -> tuple[dict[int, Sequence[Quote]], dict[int, dict[int, store.NodeRow]]]:
-    """Return ({node: quotes}, {node: {position: quoted child}}) of summaries and, recursively, of quoted summaries."""
+    """Return ({summary: its quotes}, {summary: {child's position: quoted child}}), also of quoted summaries."""
     quotes: dict[int, Sequence[Quote]] = {}
     quoted_children: dict[int, dict[int, store.NodeRow]] = {}
     waiting = {node: gist for node, gist in gists.items() if gist.quotes}

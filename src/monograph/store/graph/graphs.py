@@ -143,7 +143,10 @@ def words(connection: Connection, chunks: Sequence[int]) -> dict[int, tuple[int,
 
 
 def linked(connection: Connection, chunks: Iterable[int]) -> dict[int, tuple[Records, Records]]:
-    """Return (NAMED records, LINKED records) of chunks, by chunk row; chunks that are not in the graph are left out."""
+    """Return {chunk row: (names in the chunk, relations that a model found in it)}, as NAMED and LINKED records.
+
+    Chunks that are not in the graph are left out.
+    """
     results = lookup(connection, "g.chunk, g.names, g.links", "chunk_graphs AS g WHERE g.chunk = w.value", chunks)
     return {
         chunk: (np.frombuffer(names, dtype=NAMED), np.frombuffer(links, dtype=LINKED))
