@@ -19,6 +19,8 @@ from rich.console import Console
 from rich.table import Table
 
 console = Console(width=140, soft_wrap=True, highlight=False, markup=False)
+CHILD_ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+"""Environment of measured processes. Python stores the bytecode of our modules, as pip does for installed packages."""
 
 
 def machine() -> str:

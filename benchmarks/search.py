@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -22,12 +21,11 @@ from typing import Any
 import numpy as np
 
 from graph_files import dataset, mixture
-from machine import console, in_threads, run_sections
+from machine import CHILD_ENVIRONMENT, console, in_threads, run_sections
 from monograph import Document, Graph, Monograph
 from page import NOISE, write_page
 from vector_report import table
 from vector_rivals import drop, memory
-from writing_files import memory as private_memory
 from writing_files import processor, shuffled
 
 HERE = Path(__file__).resolve().parent
@@ -80,7 +78,7 @@ def write(count: int) -> dict[str, float]:
     with Monograph.open(making) as archive:
         while some := list(islice(every, AT_ONCE)):
             archive.add(some)
-            most = max(most, private_memory())
+            most = max(most, memory()[0] / 1e6)
     size = making.rename(file_of(count)).stat().st_size
     return {
         "passages": float(count),
@@ -177,9 +175,7 @@ def chroma(path: Path) -> Results:
 def child(job: str, path: Path) -> Any:
     """Return the result of a job that runs in its own process."""
     command = [sys.executable, __file__, "--job", job, "--file", str(path)]
-    # Python keeps what it compiles of our modules, as pip does of what is installed.
-    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=CHILD_ENVIRONMENT)
     if done.returncode:
         raise SystemExit(done.stderr)
     return json.loads(done.stdout.splitlines()[-1])

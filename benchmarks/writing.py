@@ -10,7 +10,6 @@ import contextlib
 import gzip
 import io
 import json
-import os
 import random
 import statistics
 import subprocess
@@ -24,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from graph_report import table
-from machine import SHARED, console, run_sections
+from machine import CHILD_ENVIRONMENT, SHARED, console, run_sections
 from monograph import Monograph
 from page import NOISE, write_page
 from search import write
@@ -58,9 +57,8 @@ omitted. *A node* is a text of 80 words with a given vector of 384 dimensions, i
 without a graph. *A chunk* is from the folder of 2,000 texts above, with all derived data. [The file
 format](../reference/store-format.md) says what each table holds."""
 LARGE = """\
-Passages of 80 words are written into one file with all derived data. The first 25,000 are passages of
-four question sets, and the others are composed of random sentences from them. *Memory* is the private memory of the
-process that writes. [Searching](search.md#1000000-passages) has the times of searches in this file."""
+Passages are written into one file with all derived data. The first 25,000 are those of four question sets. Each of
+the others has 80 words, in random sentences of these sets. *Memory* is the private memory of the process that writes. [Searching](search.md#1000000-passages) has the times of searches in this file."""
 LARGE_ROWS = ("passages", "minutes", "processor, µs a passage", "memory, MB", "file, bytes a passage")
 STAGE_NAMES = {
     "= chunks cut": "chunks",
@@ -207,9 +205,7 @@ def apart(part: str, count: int) -> dict[str, float]:
     """Return the result of a measurement in its own process."""
     command = [sys.executable, __file__, "--part", part, "--count", str(count)]
     folder = str(Path(__file__).parent)
-    # Python stores the bytecode of our modules, as pip does for installed packages.
-    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=folder, env=env)
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=folder, env=CHILD_ENVIRONMENT)
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
 

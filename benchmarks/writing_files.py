@@ -30,14 +30,6 @@ def processor() -> float:
     return own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime
 
 
-def memory() -> float:
-    """Return the private megabytes of this process, without mapped pages of files."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("RssAnon:"):
-            return float(line.split()[1]) / 1024
-    raise SystemExit("/proc/self/status does not say RssAnon")
-
-
 def passages(count: int) -> Iterator[str]:
     """Yield texts of 80 consecutive words from four question sets."""
     every = (word for document in mixture(2 * count) for word in document.text.split())

@@ -16,16 +16,28 @@ from pathlib import Path
 from typing import Any
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "monograph"
-PACKAGES = (
-    *("library", "sync", "read", "derive", "write", "store"),
-    *("search", "explore", "answer", "vectors", "graph", "tree", "shelf"),
-)
+PACKAGES = [
+    "library",
+    "sync",
+    "read",
+    "derive",
+    "write",
+    "store",
+    "search",
+    "explore",
+    "answer",
+    "vectors",
+    "graph",
+    "tree",
+    "shelf",
+]
 """Packages whose modules are listed."""
 COMMON = {"--help", "--json"}
 """Options of every command. The page explains them once."""
 MARK = re.compile(r"^\*make docs lists the (\w+) here\.\*$", re.MULTILINE)
 
 ROLE = re.compile(r":\w+:<code>~?")
+"""Beginning of a reference in a docstring, such as ``:meth:`add```, as HTML shows it."""
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:

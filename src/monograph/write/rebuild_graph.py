@@ -264,13 +264,13 @@ def _find_pairs(
             "give two different names",
         )
     stored = names.known(connection, keys)
-    pairs = {keys}
-    known = set(stored)
+    pairs, known = {keys}, set(stored)
     for full, short in (keys, keys[::-1]):
         members = names.members(connection, [stored[full].head])[stored[full].head] if full in stored else []
         full_forms = [member.key for member in members if is_short_form(short, member.key)]
-        pairs.update((form, short) for form in full_forms)
-        known.update([short] if full_forms else [])
+        if full_forms:
+            known.add(short)
+            pairs.update((form, short) for form in full_forms)
     missing = [key for key in keys if key not in known]
     if missing and known_only:
         written = name if missing[0] == keys[0] else other
