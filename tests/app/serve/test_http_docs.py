@@ -64,16 +64,26 @@ def run(command: list[str], folder: Path) -> str:
 
 @pytest.mark.long
 def test_examples_of_the_http_page_run(place: Path) -> None:
-    if shutil.which("curl") is None:
-        pytest.skip("curl is not installed")
     with served(place, "archive.mono", "--write", "--port", "0") as address:
-        script = place / "example.sh"
-        script.write_text(block("sh").replace("http://127.0.0.1:8765", address))
-        said = run(["bash", "-euo", "pipefail", str(script)], place)
-        assert said.count("Plate 4417") > 3
-        assert "event: answer" in said
-        assert '"kind":"sync"' in said
-        assert (place / "examples" / "texts" / "key.txt").read_text() == "Mrs Grubb has the key of the dome.\n"
+
+        def example(kind: str, name: str) -> str:
+            path = place / name
+            path.write_text(block(kind).replace("http://127.0.0.1:8765", address))
+            return str(path)
+
+        said = run([sys.executable, example("python", "example.py")], place)
+        assert "done {'added': 0" in said
+        assert "Plate 4417" in said
+        if shutil.which("node"):
+            said = run(["node", example("js", "example.mjs")], place)
+            assert "comet" in said
+            assert "answer " in said
+        if shutil.which("curl"):
+            said = run(["bash", "-euo", "pipefail", example("sh", "example.sh")], place)
+            assert said.count("Plate 4417") > 3
+            assert "event: answer" in said
+            assert '"kind":"sync"' in said
+            assert (place / "examples" / "texts" / "key.txt").read_text() == "Mrs Grubb has the key of the dome.\n"
 
 
 @pytest.mark.long
