@@ -97,8 +97,6 @@ NEEDS = {
     "PIL": "PIL",
     'key="': "sqlcipher3",
     "opentelemetry": "opentelemetry.sdk",
-    "import mcp": "mcp",
-    "from mcp": "mcp",
 }
 """Module that a page needs, by a part of its code."""
 OF_A_SERVER = ("http.md",)
