@@ -19,7 +19,7 @@ import pytest
 
 import monograph
 from monograph.app import cli
-from support.built_pages import built, sections
+from support.built_pages import anchors, built, sections
 from support.forks import COMMANDS, Forks
 from support.model_server import ModelServer
 from support.paths import ROOT, TESTS
@@ -292,9 +292,12 @@ def test_the_python_reference_has_every_public_name() -> None:
 
 
 def test_links_between_pages_resolve() -> None:
+    """A link leads to a file, and its anchor to a heading of the page as mkdocs builds it."""
     for page in PAGES:
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
-            assert (page.parent / target).exists(), f"{page.name}: {target}"
+        for target, anchor in re.findall(r"\]\(([^)#:\s]*)(?:#([^)\s]*))?[)\s]", page.read_text()):
+            path = page.parent / target if target else page
+            assert path.exists(), f"{page.name}: {target}"
+            assert not anchor or anchor in anchors(path.resolve()), f"{page.name}: {target}#{anchor}"
 
 
 def test_navigation_lists_every_page() -> None:
