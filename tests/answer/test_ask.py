@@ -79,6 +79,13 @@ def test_models_that_cannot_stream_answer_whole(file: Path) -> None:
         assert answer.tokens_in == 7
 
 
+def test_the_model_of_a_question_predicts_the_type_of_its_answer(file: Path, server: ModelServer) -> None:
+    model = OpenAICompatible(server.url, "scripted")
+    with Monograph.open(file) as monograph:
+        monograph.ask(QUESTION, how="graph:faithful=true", model=model)
+    assert server.asked[0].prompt.startswith("What kind of thing answers the question?")
+
+
 def test_an_answer_is_remembered_by_question_context_and_model(file: Path, server: ModelServer) -> None:
     def ask(model: str = "tiny", question: str = QUESTION, **more: Any) -> Answer:
         with Monograph.open(file, model=OpenAICompatible(server.url, model)) as monograph:

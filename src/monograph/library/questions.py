@@ -259,7 +259,7 @@ class Questions:
                 query = ask.standalone_question(chosen, question, turns)
             reranking = _make_reranking(file, reranker)
             request = Query(query, k, strategy(how), allowed(where), given_vector(vector), reranking)
-            with searched(file, request) as (reader, hits):
+            with searched(file, request, chosen) as (reader, hits):
                 retrieved_at = time.perf_counter()
                 context = _make_context(file, reader, request, hits, packing)
             timings = Timings(retrieval=retrieved_at - started_at, reduction=time.perf_counter() - retrieved_at)
@@ -278,9 +278,12 @@ def _make_reranking(file: OpenFile, reranker: Reranker | str | None) -> Rerankin
 
 
 @contextmanager
-def searched(file: OpenFile, query: Query) -> Iterator[tuple[Reader, list[Hit]]]:
-    """Run a search and yield (reader, hits). Until the context ends, the reader shows the state that was searched."""
-    chosen, model = query.how, file.models.language_model
+def searched(file: OpenFile, query: Query, model: LanguageModel | None = None) -> Iterator[tuple[Reader, list[Hit]]]:
+    """Run a search and yield (reader, hits). Until the context ends, the reader shows the state that was searched.
+
+    A search mode that asks a model (``asks_model``) asks ``model``, or else the model that the file was opened with.
+    """
+    chosen, model = query.how, file.models.language_model if model is None else model
     if query.k and getattr(chosen, "needs_graph", False):
         file.require_graph()
     since, attributes = time.perf_counter(), {"monograph.search.mode": type(chosen).__name__.lower()}
