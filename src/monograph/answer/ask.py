@@ -33,7 +33,9 @@ _PROMPT = (
     "Question: {question}\nKinds:"
 )
 
-_CITED = regex(r"\[(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\]")
+CITED = regex(r"\[(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\]")
+"""Pattern of citations in an answer, such as ``[1]`` or ``[1, 3]``; the group has their numbers."""
+
 _NUMBER = regex(r"\d+")
 _ABSTAINS = regex(r"\W*i\s+(?:do\s+not|don['’]?t)\s+know\b", re.IGNORECASE)
 _THOUGHT = regex(r"\s*<think>.*?(?:</think>|\Z)\s*", re.DOTALL)
@@ -136,7 +138,7 @@ def answered(context: Context, made: Completion, model: str) -> Answer:
     """
     text = _THOUGHT.sub("", made.text, count=1).strip()
     citations = {citation.number: citation for citation in context.citations}
-    numbers = {int(number) for bracket in _CITED.findall(text) for number in _NUMBER.findall(bracket)}
+    numbers = {int(number) for bracket in CITED.findall(text) for number in _NUMBER.findall(bracket)}
     unknown = tuple(sorted(numbers - citations.keys()))
 
     def keep_known(match: re.Match[str]) -> str:
@@ -144,7 +146,7 @@ def answered(context: Context, made: Completion, model: str) -> Answer:
         return f"[{', '.join(kept)}]" if kept else ""
 
     if unknown:
-        text = _BLANKS.sub("", _CITED.sub(keep_known, text)).strip()
+        text = _BLANKS.sub("", CITED.sub(keep_known, text)).strip()
     return Answer(
         text=text or ABSTENTION,
         citations=tuple(citations[number] for number in sorted(numbers & citations.keys())),

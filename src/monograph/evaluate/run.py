@@ -11,6 +11,7 @@ from typing import Protocol
 from monograph.derive.tokens import count_tokens
 from monograph.errors import MissingExtra
 from monograph.evaluate import metrics
+from monograph.evaluate.answers import AnswerScores
 from monograph.evaluate.datasets import EvaluationQuestion, file_stem
 from monograph.search.query import Strategy
 from monograph.values import Hit
@@ -57,7 +58,7 @@ class Result:
     ``how`` is the search mode and ``scores`` are its mean scores. ``by_type`` has the scores for each type of question.
     ``without_evidence`` is the number of questions without evidence. ``p50``, ``p95`` and ``p99`` are percentiles of
     the time of a search for k chunks, in milliseconds. ``context_tokens`` is the mean number of tokens of the first k
-    chunks together.
+    chunks together. ``answers`` has the scores of answers, if they were measured.
     """
 
     how: str
@@ -69,6 +70,7 @@ class Result:
     p95: float
     p99: float
     context_tokens: float
+    answers: AnswerScores | None = None
 
 
 @dataclass(frozen=True, slots=True)
