@@ -207,11 +207,12 @@ def typed(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("page", parameters_of(pages_with("console"), "README.md"), ids=lambda page: page.name)
 def test_commands_of_a_page_print_the_documented_output(page: Path, tmp_path: Path) -> None:
-    """Each block starts in a new folder."""
+    """Each block starts in a new folder. A scripted model replaces the named one."""
     if any("MONOGRAPH_KEY=" in block for block in blocks(page, "console")):
         pytest.importorskip("sqlcipher3", reason="the extra encrypt is not installed")
-    for number, block in enumerate(blocks(page, "console")):
-        check_output(block, place(tmp_path / str(number)))
+    with ModelServer() as server:
+        for number, block in enumerate(blocks(page, "console")):
+            check_output(block.replace("http://localhost:11434/v1", server.url), place(tmp_path / str(number)))
 
 
 def check_output(block: str, folder: Path) -> None:
