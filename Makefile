@@ -117,7 +117,7 @@ $(VENV)/bench-vectors: $(BUILT_FROM) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -e ".[bench-vectors]"
 	@touch $@
 
-bench-vectors: $(VENV)/bench-vectors ## Measure the vector index beside its rivals (an hour); writes docs/benchmarks
+bench-vectors: $(VENV)/bench-vectors ## Measure the vector index beside its rivals (75 minutes); writes docs/benchmarks
 	$(BIN)/python benchmarks/vectors.py
 
 $(VENV)/bench-graph: $(BUILT_FROM) | $(BIN)/python

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+from page import NOISE, write_page
 
 Results = dict[str, Any]
 
@@ -29,98 +30,74 @@ def at_recall(curve: Sequence[Results], target: float = 0.95, what: str = "p50")
     return best[what], best["recall"]
 
 
-def write(results: Results, folder: Path) -> None:
-    """Write vectors.md, vectors.json and the plots."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "vectors.json").write_text(json.dumps(results, indent=1))
-    parts = [
-        "# The vector index, measured",
-        f"Machine: {results['machine']}. Each index is built first; then a new process opens its files, and one "
-        "Python thread sends one query at a time. Written by `make bench-vectors`; the figures, with more indexes and "
-        "settings, are in [vectors.json](vectors.json). Differences below 1.5x between times are noise on this "
-        "machine.",
+def write(results: Results, folder: Path) -> list[Path]:
+    """Write vectors.md, vectors.json and the plot; return the paths."""
+    sections: dict[str, tuple[str, Callable[[Results], list[str]]]] = {
+        "real": ("Real embeddings", real),
+        "cold": ("Cold storage", lambda found: [cold_said(found), table(COLD_HEADINGS, cold_rows(found))]),
+        "million": ("A million vectors", million),
+        "public": ("Through the public class", public),
+        "threads": (
+            "Concurrent queries",
+            lambda found: [threads_said(found), table(THREADS_HEADINGS, threads_rows(found))],
+        ),
+        "stopping": ("Stopping early", lambda found: [STOPPING, stopping_table(found)]),
+        "churn": ("Inserts and deletes", lambda found: [churn_said(found), table(CHURN_HEADINGS, churn_rows(found))]),
+        "centroids": ("Nearest centroids", lambda found: [CENTROIDS, table(CENTROID_HEADINGS, centroid_rows(found))]),
+    }
+    paths = write_page(results, folder / "vectors.md", "The vector index, measured", sections, remark=REMARK)
+    if "real" in results:
+        paths.append(folder / "vectors-real.png")
+        plot(results["real"]["found"]["indexes"], paths[-1])
+    return paths
+
+
+def real(found: Results) -> list[str]:
+    """Return the paragraphs on the rivals on real embeddings, and on the paper's cost models."""
+    said = EXPECTED + (NO_RAPL if all(one["measured_mJ"] is None for one in found["expected"].values()) else RAPL)
+    return [
+        REAL.format(found["recipe"], found["instructions"]),
+        rival_table({name: one for name, one in found["indexes"].items() if name != COLD_ONLY}, TIMES | SIZES),
+        "![Recall against queries a second, and memory](vectors-real.png)",
+        said,
+        table(EXPECTED_HEADINGS, expected_rows(found["expected"])),
     ]
-    if any(section in results for section in LISTED):
-        parts.append(COLUMNS)
-    parts += beside_rivals(results, folder)
-    if "public" in results:
-        parts += [
-            "## Through the public class",
-            PUBLIC,
-            table(PUBLIC_HEADINGS, public_rows(results["public"])),
-            FILTERED,
-            table(FILTERED_HEADINGS, filtered_rows(results["public"])),
-        ]
-    if "threads" in results:
-        parts += [
-            "## Concurrent queries",
-            threads_said(results["threads"]),
-            table(THREADS_HEADINGS, threads_rows(results["threads"])),
-        ]
-    if "stopping" in results:
-        parts += ["## Stopping early", STOPPING, stopping_table(results["stopping"])]
-    if "changing" in results:
-        parts += ["## Growing and shrinking", CHANGING, *changing_tables(results["changing"])]
-    if "expected" in results:
-        parts += ["## Expected and measured", EXPECTED, *expected(results["expected"], results.get("real", {}))]
-    (folder / "vectors.md").write_text("\n\n".join(parts) + "\n")
 
 
-def beside_rivals(results: Results, folder: Path) -> list[str]:
-    """Return the paragraphs on the sets on which rivals were measured, and plot each set."""
-    parts = []
-    for heading, sets in SETS.items():
-        rows, recipes, plots, listed = [], [], [], []
-        for section, label in sets.items():
-            if section in results:
-                found = {name: results[section][name] for name in LISTED[section] if name in results[section]}
-                listed += list(found.values())
-                rows += rival_rows(found, PREFIXES[section])
-                recipes.append(f"{label} {results['recipes'][section]}.")
-                plot(results[section], folder / f"vectors-{section}.png", PLOTS[section])
-                plots.append(f"![Recall against queries a second, and memory](vectors-{section}.png)")
-        if rows:
-            parts += [f"## {heading}", " ".join(recipes), table(RIVAL_HEADINGS, rows), *earlier_run(listed), *plots]
-    return parts
+def million(found: Results) -> list[str]:
+    """Return the paragraphs on a million vectors of each set."""
+    indexes = {f"{name}: {index}": one for name in found for index, one in found[name]["indexes"].items()}
+    return [
+        " ".join(f"*{name.capitalize()}* vectors are {one['recipe']}." for name, one in found.items()),
+        rival_table(indexes, {heading: TIMES[heading] for heading in MANY_TIMES} | SIZES),
+    ]
 
 
-def earlier_run(listed: Sequence[Results]) -> list[str]:
-    """Return the note on the starred rows, if there are any."""
-    machines = sorted({one["machine"] for one in listed if one.get("earlier")})
-    return [f"\\* Measured in an earlier run: {'; '.join(machines)}."] if machines else []
+def public(found: Results) -> list[str]:
+    """Return the paragraphs on searches through public classes."""
+    return [
+        PUBLIC,
+        table(PUBLIC_HEADINGS, public_rows(found)),
+        FILTERED,
+        table(FILTERED_HEADINGS, filtered_rows(found)),
+    ]
 
 
-SETS = {
-    "Real embeddings": {"real": "Vectors and queries are made by"},
-    "A million vectors": {"synthetic": "*Easy* vectors lie around centres and are", "million": "*Real* vectors are"},
-}
-"""Headings, and the sets below each; the recipe of a set continues the text."""
-PREFIXES = {"real": "", "synthetic": "easy: ", "million": "real: "}
-PLOTS = {"real": "Real embeddings", "synthetic": "A million easy vectors", "million": "A million real vectors"}
-LISTED = {
-    "real": (
-        "Monograph",
-        "Monograph, all in memory",
-        "Monograph, cache_bytes=0",
-        "hnswlib",
-        "usearch",
-        "faiss HNSW",
-        "usearch, view",
-        "LanceDB",
-        "Chroma",
-        "sqlite-vec",
-    ),
-    "synthetic": ("Monograph", "hnswlib"),
-    "million": ("Monograph", "Monograph, all in memory", "hnswlib"),
-}
-"""Indexes in the table of each set; the plots and the JSON have all of them."""
-COLUMNS = (
-    "The next two sections compare indexes. Each index has settings that trade recall for time. *p50* is the median "
-    "time of a query, with the setting that reaches the column's recall@10. If no setting has this recall, the "
-    "time is for the recall in parentheses. *Anonymous memory* is the private memory of the index. *File pages* are "
-    "parts of its files in memory that the system may reclaim. *Cold start* is the time to open the index and run one "
-    "query when nothing is cached. Less is better. Monograph has its default cache, a cache for all vectors, or no "
-    "cache. *usearch, view* maps its file into memory. *The shared texts* are the texts of the question sets."
+REMARK = (
+    " Each index is built first; then a new process opens its files, and one Python thread sends one query at a time."
+    f" The JSON has more settings.{NOISE}"
+)
+COLD_ONLY = "Monograph, graph, cache_bytes=0"
+"""Index whose row is in the table of cold queries only."""
+REAL = (
+    "Vectors and queries are made by {} (the texts of the question sets). All indexes were measured in one run; the "
+    "kernel of Monograph uses {}. The first columns show the median time of a query in µs (p50) with the setting that "
+    "reaches the column's recall@k. If no setting has this recall, the time is for the recall in parentheses. "
+    "*Anonymous memory* is the private memory of the index. *File pages* are parts of its files in memory that the "
+    "system may reclaim. *Cold start* is the time to open the index and run one query when nothing is cached. Less is "
+    "better. Monograph has its default cache, a cache for all vectors, or no cache; *graph* is the design `graph`. "
+    "*faiss IVF on disk* has its lists in a mapped file (OnDiskInvertedLists). *usearch, view* is an HNSW graph in a "
+    "mapped file. *hnswlib files* is EcoVector as in MobileRAG: one hnswlib file per cluster."
 )
 STOPPED = {
     "RankAware, exponential": "`RankAware`",
@@ -136,57 +113,70 @@ STOPPING = (
     "recall is in parentheses. Each set has 100,000 of the MiniLM or easy vectors above. The index has the `graph` "
     "design and ranks results by their codes."
 )
-CHANGING = (
-    "An index of 40,000 MiniLM vectors gets 40,000 more vectors in batches of 1,000. Then 30 % of all vectors are "
-    "deleted, also in batches. The changed index is compared with new indexes of the same vectors. Searches are for "
-    "ten results, and calibrated for a recall of 0.95. Less is better, except for recall."
-)
 PUBLIC = (
     "The vectors are static word vectors of sentences, with 256 values. The first two rows search by a vector for ten "
     "results; `Monograph.search` also returns the texts of the hits. In the last row, `Monograph.search` embeds a "
     "question and returns five hits."
 )
 FILTERED = (
-    "The next table shows searches for ten results in the vector stores for LlamaIndex and LangChain. A metadata filter "
-    "allows a share of the nodes. All questions of a row use the same filter value, but in the last column, the value "
-    "changes with every question."
+    "The next table shows searches for ten results in the vector stores for LlamaIndex and LangChain: p50 in µs, and "
+    "recall@10 in parentheses. A metadata filter allows a share of the nodes. All questions have the same filter value, "
+    "or each has a new one."
 )
-FILTERED_SHARES = ("all", "10 %", "0.1 %")
 PUBLIC_HEADINGS = ("search", "p50, µs", "recall@10, or @5 for a question")
-FILTERED_HEADINGS = (
-    "store, share of nodes allowed",
-    "p50, µs",
-    "recall@10",
-    "p50, a new filter value per question, µs",
-)
-STATES = {
-    "grown": "after the inserts: 80,000 vectors",
-    "grown, fresh build": "new index of the same 80,000",
-    "shrunk": "after the deletes: 56,000 vectors",
-    "shrunk, fresh build": "new index of the same 56,000",
-}
-COSTS = {
-    "insert, us a vector in batches of 1,000": "insert in batches of 1,000, µs per vector",
-    "delete, us a vector in batches of 1,000": "delete in batches of 1,000, µs per vector",
-    "single insert with commit, ms": "insert of one vector, ms",
-    "single delete with commit, ms": "delete of one vector, ms",
-}
-"""Labels of the rows of :func:`changing_tables`, by their keys in the results."""
+FILTERED_HEADINGS = ("store", "all", "10 %", "10 %, new value", "0.1 %", "0.1 %, new value")
 EXPECTED = (
-    "MobileRAG has cost models of vector indexes. The table compares their predictions with measurements on the MiniLM "
-    "vectors; errata of the models are corrected. Less is better. The time is predicted for the paper's phone. "
-    "Measured memory is anonymous memory. Measured time is p50 at recall 0.95, or at the best recall reached. IVF, "
-    "HNSW and IVF-DISK are measured with faiss. EcoVector is measured with one hnswlib file per cluster, as in the "
-    "paper. The model of EcoVector omits the time to load such a file."
+    "MobileRAG has cost models of vector indexes. The next table compares their predictions for the paper's phone with "
+    "the measurements above; errata of the models are corrected. IVF, HNSW and IVF-DISK are measured with faiss, "
+    "EcoVector with hnswlib files. Measured memory is anonymous memory, and measured time is p50 at recall@10 0.95, or "
+    "at the best recall. Predicted energy is V (I_s t_s + I_d t_d). The model of EcoVector omits the time to parse a file."
 )
-PREDICTED = {
+RAPL = " Measured energy is that of the whole processor (RAPL), per query."
+NO_RAPL = " This machine does not show its energy (RAPL), so energy is predicted only."
+EXPECTED_HEADINGS = (
+    "algorithm",
+    "memory predicted, MB",
+    "memory measured, MB",
+    "time predicted, ms",
+    "time measured, ms",
+    "energy predicted, mJ",
+    "energy measured, mJ",
+)
+MEASURED = {
     "IVF": "faiss IVF",
     "HNSW": "faiss HNSW",
-    "IVF-DISK": "faiss IVF-DISK",
+    "IVF-DISK": "faiss IVF on disk",
     "EcoVector": "hnswlib files",
     "Monograph": "Monograph",
 }
 """Algorithms in the table of the models, and the index that each is measured with."""
+COLD_HEADINGS = (
+    "index",
+    "recall@10",
+    "p50, ms",
+    "p50, limited, ms",
+    "reads per query",
+    "MB read per query",
+    "anonymous memory, MB",
+    "energy by the model, mJ",
+)
+CHURN_HEADINGS = (
+    "index",
+    "inserts/s",
+    "deletes/s",
+    "one insert, ms",
+    "one delete, ms",
+    "recall@10 after",
+    "recall@10, new index",
+    "p50 after, µs",
+    "p50, new index, µs",
+)
+CENTROIDS = (
+    "The design `graph` keeps an HNSW graph of its centroids in memory. The table compares it with hnswlib and with a "
+    "comparison of all codes, for the 32 nearest centroids of MiniLM vectors: recall@32 and p50, size, and build time. "
+    "Both graphs have the same parameters. Codes and Monograph's graph have one byte per value."
+)
+CENTROID_HEADINGS = ("centroids", "all codes", "Monograph", "hnswlib")
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -204,46 +194,113 @@ def at_target(curve: Sequence[Results], target: float, what: str = "p50") -> str
     return number(value) if round(recall, 3) == target else f"{number(value)} ({recall:.3f})"
 
 
-RIVAL_HEADINGS = (
-    "index",
-    "p50 at recall 0.95, µs",
-    "p50 at recall 0.99, µs",
-    "anonymous memory, MB",
-    "file pages in memory, MB",
-    "cold start, ms",
-    "build time, s",
-    "size of files, MB",
-)
+def _time(k: int, target: float) -> Callable[[Results], str]:
+    return lambda one: at_target(one["curves"][f"k={k}"], target)
 
 
-def starred(name: str, one: Results) -> str:
-    """Return a row's label, with a star if it was measured in an earlier run."""
-    return f"{name} *" if one.get("earlier") else name
+TIMES: dict[str, Callable[[Results], str]] = {
+    f"k = {k}, recall {target:.2f}": _time(k, target) for k in (10, 100) for target in (0.9, 0.95, 0.99)
+}
+SIZES: dict[str, Callable[[Results], str]] = {
+    "anonymous memory, MB": lambda one: number(one["anonymous"] / 1e6, 1),
+    "file pages in memory, MB": lambda one: number(one["files"] / 1e6, 1),
+    "size of files, MB": lambda one: number(one["build"]["bytes"] / 1e6),
+    "cold start, ms": lambda one: number(one["cold"], 1),
+    "build time, s": lambda one: number(one["build"]["seconds"], 1),
+}
 
 
-def rival_rows(found: Results, prefix: str) -> list[list[str]]:
+MANY_TIMES = ("k = 10, recall 0.95", "k = 10, recall 0.99", "k = 100, recall 0.95")
+
+
+def rival_table(found: Results, columns: dict[str, Callable[[Results], str]]) -> str:
+    """Return a table with a row for each index, and the given columns."""
+    rows = [
+        [name, *(column(one) for column in columns.values())]
+        if "curves" in one
+        else [name, f"failed: {one.get('failed')}", *["—"] * (len(columns) - 1)]
+        for name, one in found.items()
+    ]
+    return table(("index", *columns), rows)
+
+
+def cold_said(found: Results) -> str:
+    is_limited = all(one["limited"].get("is_limited") for one in found.values())
+    return (
+        "The table shows 50 queries of the indexes above that can stay on disk. Before each query, the system drops all "
+        "pages of the index's files; memory of the index itself is kept. Each index has the cheapest setting with "
+        "recall@10 0.95 or more on all queries, or else its best setting. *Limited* means 1,000 reads per second, "
+        + (
+            "which the system enforces (cgroup)."
+            if is_limited
+            else "computed: the system cannot enforce it here, so the time is that of all reads at this rate, if longer."
+        )
+        + " Energy is the paper's model with the measured times: t_s is the time with warm files, and t_d is the rest. "
+        "Less is better, except for recall."
+    )
+
+
+def cold_rows(found: Results) -> list[list[str]]:
+    return [
+        [
+            name,
+            f"{one['cold']['recall']:.3f}",
+            number(one["cold"]["p50"], 1),
+            number(one["limited"]["p50"], 1),
+            number(one["cold"]["reads"]),
+            number(one["cold"]["bytes"] / 1e6, 1),
+            number(one["cold"]["anonymous"] / 1e6, 1),
+            number(one["energy_mJ"]),
+        ]
+        if "energy_mJ" in one
+        else [name, f"failed: {one['cold'].get('failed') or one['limited'].get('failed')}", *["—"] * 6]
+        for name, one in found.items()
+    ]
+
+
+def churn_said(found: Results) -> str:
+    return (
+        f"A fifth of {found['vectors']:,} MiniLM vectors is deleted and replaced by others: first 50 one by one, then "
+        "batches of 1,000. One thread makes the changes. Monograph, LanceDB, Chroma and sqlite-vec commit each batch to "
+        "their files; LanceDB also updates its index at the end. The others change memory only. The changed index is "
+        "compared with a new index of the same vectors, at the setting that gives the new one recall 0.95. More is "
+        "better, except for times."
+    )
+
+
+def churn_rows(found: Results) -> list[list[str]]:
     rows = []
     for name, one in found.items():
-        label = prefix + starred(name, one)
-        if "curve" not in one:
-            rows.append([label, f"failed: {one.get('failed')}", *["—"] * (len(RIVAL_HEADINGS) - 2)])
+        if name == "vectors":
+            continue
+        if "new" not in one:
+            rows.append([name, f"failed: {one.get('failed')}", *["—"] * 7])
             continue
         rows.append(
             [
-                label,
-                at_target(one["curve"], 0.95),
-                at_target(one["curve"], 0.99),
-                number(one["anonymous"] / 1e6, 1),
-                number(one["files"] / 1e6, 1),
-                number(one.get("cold"), 1),
-                number(one["build"]["seconds"], 1),
-                number(one["build"]["bytes"] / 1e6),
+                name,
+                *(number(one[f"{work}s per second"]) for work in ("insert", "delete")),
+                *(number(one[f"one {work}, ms"], 2) for work in ("insert", "delete")),
+                *(f"{one[state]['recall']:.3f}" for state in ("changed", "new")),
+                *(number(one[state]["p50"]) for state in ("changed", "new")),
             ]
         )
     return rows
 
 
-THREADS_HEADINGS = ("threads, recall@10", "Monograph, queries/s", "hnswlib, queries/s")
+def centroid_rows(found: Results) -> list[list[str]]:
+    def cell(one: Results) -> str:
+        return (
+            f"{one['recall']:.3f} in {one['p50']:.0f} µs, {one['bytes'] / 1e6:.1f} MB, {one['seconds'] * 1e3:,.0f} ms"
+        )
+
+    return [[f"{int(count):,}", *map(cell, indexes.values())] for count, indexes in found.items()]
+
+
+THREADS_HEADINGS = (
+    "index",
+    *(f"{threads}, recall {target}" for target in (0.95, 0.99) for threads in ("one thread", "8 threads")),
+)
 
 
 def threads_said(found: Results) -> str:
@@ -258,9 +315,8 @@ def threads_said(found: Results) -> str:
 def threads_rows(found: Results) -> list[list[str]]:
     """Return the rates of both indexes at two recalls."""
     return [
-        [f"{said}, {target}", *(at_target(found["curves"][name], target, what) for name in ("Monograph", "hnswlib"))]
-        for target in (0.95, 0.99)
-        for what, said in (("one", "one thread"), ("threads", "8 threads"))
+        [name, *(at_target(curve, target, what) for target in (0.95, 0.99) for what in ("one", "threads"))]
+        for name, curve in found["curves"].items()
     ]
 
 
@@ -275,13 +331,13 @@ def public_rows(found: Results) -> list[list[str]]:
 
 
 def filtered_rows(found: Results) -> list[list[str]]:
-    rows = []
-    for store, shares in found["filtered"].items():
-        for said in FILTERED_SHARES:
-            one = shares[said]
-            other = f"{one['changing']:,.0f}" if "changing" in one else "—"
-            rows.append([f"{store}, {said}", _micro(one), _recall(one), other])
-    return rows
+    def cells(one: Results) -> list[str]:
+        return [f"{_micro(one)} ({_recall(one)})", *([number(one["changing"])] if "changing" in one else [])]
+
+    return [
+        [store, *(cell for share in ("all", "10 %", "0.1 %") for cell in cells(shares[share]))]
+        for store, shares in found["filtered"].items()
+    ]
 
 
 def _micro(one: Results) -> str:
@@ -302,43 +358,22 @@ def stopping_table(found: Results) -> str:
     return table(("stop condition", "MiniLM vectors, loads", "easy vectors, loads"), rows)
 
 
-def search_table(found: Results, what: str) -> str:
-    rows = [[name, f"{one['recall']:.3f}", number(one["p50"]), number(one["loads"], 1)] for name, one in found.items()]
-    return table((what, "recall@10", "p50, µs", "mean clusters read"), rows)
-
-
-def changing_tables(found: Results) -> list[str]:
-    searched = {STATES[name]: one for name, one in found.items() if "recall" in one}
-    costs = [
-        [COSTS[name], *(number(one[kind], 1) for kind in ("median", "worst"))]
-        for name, one in found.items()
-        if "median" in one
-    ]
+def expected_rows(found: Results) -> list[list[str]]:
     return [
-        search_table(searched, "index"),
-        "The next table shows the time of each change, including its commit; less is better:",
-        table(["change", "median", "worst"], costs),
-    ]
-
-
-def expected(found: Results, real: Results) -> list[str]:
-    """Return the table of the models, and a note on its starred rows."""
-    measured = {name: real.get(rival, {}) for name, rival in PREDICTED.items() if name in found}
-    rows = [
         [
-            starred(name, one),
+            name,
             number(found[name]["memory"], 1),
             number(found[name]["measured_memory"], 1),
             number(found[name]["phone_ms"], 2),
             number(found[name]["measured_us"] / 1e3, 3),
+            number(found[name]["energy_mJ"], 1),
+            number(found[name]["measured_mJ"], 1),
         ]
-        for name, one in measured.items()
+        for name in MEASURED
     ]
-    headings = ("algorithm", "memory predicted, MB", "memory measured, MB", "time predicted, ms", "time measured, ms")
-    return [table(headings, rows), *earlier_run(list(measured.values()))]
 
 
-def plot(found: Results, path: Path, title: str) -> None:
+def plot(found: Results, path: Path) -> None:
     """Plot recall against queries per second, and the memory of each index."""
     import matplotlib as mpl
 
@@ -346,10 +381,10 @@ def plot(found: Results, path: Path, title: str) -> None:
     import matplotlib.pyplot as plt
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(13, 6), gridspec_kw={"width_ratios": [3, 2]})
-    measured = {name: one for name, one in found.items() if "curve" in one}
+    measured = {name: one for name, one in found.items() if "curves" in one}
     colours = plt.get_cmap("tab20")
     for place, (name, one) in enumerate(measured.items()):
-        points = [point for point in one["curve"] if point["recall"] >= 0.7]
+        points = [point for point in one["curves"]["k=10"] if point["recall"] >= 0.7]
         ours = name.startswith("Monograph")
         left.plot(
             [point["recall"] for point in points],
@@ -359,7 +394,7 @@ def plot(found: Results, path: Path, title: str) -> None:
             label=name,
             color=colours(place % 20),
         )
-    left.set(yscale="log", xlabel="recall@10", ylabel="queries a second (1 / p50)", title=title)
+    left.set(yscale="log", xlabel="recall@10", ylabel="queries a second (1 / p50)", title="Real embeddings")
     left.grid(visible=True, which="both", alpha=0.3)
     left.legend(fontsize=7, loc="lower left")
     names = list(measured)

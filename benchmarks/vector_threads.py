@@ -50,7 +50,7 @@ class Setting:
 @contextmanager
 def ours(base: Any, folder: Path) -> Iterator[list[Setting]]:
     """Yield the settings of our index. Every thread has its own connection."""
-    RIVALS["Monograph"].build(base, "cosine", folder)
+    RIVALS["Monograph"].build(base, folder)
     database, asked = Database(folder / "index.mono"), VectorQuery(K)
 
     def setting(target: float) -> Setting:
