@@ -136,6 +136,7 @@ def measured(folder: Path, run: Callable[..., Results], curve_of: Callable[[str]
     ``run`` runs a script with arguments in its own process, and returns its JSON. ``curve_of`` returns the settings of
     an index with their warm times, and builds the index if necessary.
     """
+    ahead = int(Path(f"/sys/dev/block/{_device(folder)}/queue/read_ahead_kb").read_text())
     results: Results = {}
     for name in ON_DISK:
         curve = curve_of(name)
@@ -153,7 +154,7 @@ def measured(folder: Path, run: Callable[..., Results], curve_of: Callable[[str]
         warm, cold = point["p50"] / 1e3, one["cold"]["p50"]
         one["energy_mJ"] = energy(Latency(warm, max(0.0, cold - warm))) / 1e3
         print(f"{name:32} cold {cold:8.1f} ms, limited {one['limited']['p50']:8.1f} ms", flush=True)
-    return results
+    return {"read_ahead_kb": ahead, "indexes": results}
 
 
 if __name__ == "__main__":

@@ -54,13 +54,14 @@ def write(results: Results, folder: Path) -> list[Path]:
 
 def real(found: Results) -> list[str]:
     """Return the paragraphs on the rivals on real embeddings, and on the paper's cost models."""
-    said = EXPECTED + (NO_RAPL if all(one["measured_mJ"] is None for one in found["expected"].values()) else RAPL)
+    has_rapl = any(one["measured_mJ"] is not None for one in found["expected"].values())
+    columns = len(EXPECTED_HEADINGS) if has_rapl else -1
     return [
         REAL.format(found["recipe"], found["instructions"]),
         rival_table({name: one for name, one in found["indexes"].items() if name != COLD_ONLY}, TIMES | SIZES),
         "![Recall against queries a second, and memory](vectors-real.png)",
-        said,
-        table(EXPECTED_HEADINGS, expected_rows(found["expected"])),
+        EXPECTED + (RAPL if has_rapl else NO_RAPL),
+        table(EXPECTED_HEADINGS[:columns], [row[:columns] for row in expected_rows(found["expected"])]),
     ]
 
 
@@ -225,7 +226,7 @@ def rival_table(found: Results, columns: dict[str, Callable[[Results], str]]) ->
 
 
 def cold_said(found: Results) -> str:
-    is_limited = all(one["limited"].get("is_limited") for one in found.values())
+    is_limited = all(one["limited"]["is_limited"] for one in found["indexes"].values() if "energy_mJ" in one)
     return (
         "The table shows 50 queries of the indexes above that can stay on disk. Before each query, the system drops all "
         "pages of the index's files; memory of the index itself is kept. Each index has the cheapest setting with "
@@ -235,7 +236,8 @@ def cold_said(found: Results) -> str:
             if is_limited
             else "computed: the system cannot enforce it here, so the time is that of all reads at this rate, if longer."
         )
-        + " Energy is the paper's model with the measured times: t_s is the time with warm files, and t_d is the rest. "
+        + f" The system reads mapped files ahead by up to {found['read_ahead_kb']:,} KB; Linux's default is 128 KB."
+        " Energy is the paper's model with the measured times: t_s is the time with warm files, and t_d is the rest. "
         "Less is better, except for recall."
     )
 
@@ -254,7 +256,7 @@ def cold_rows(found: Results) -> list[list[str]]:
         ]
         if "energy_mJ" in one
         else [name, f"failed: {one['cold'].get('failed') or one['limited'].get('failed')}", *["—"] * 6]
-        for name, one in found.items()
+        for name, one in found["indexes"].items()
     ]
 
 
