@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import random
+import resource
 import sqlite3
 import struct
 import sys
@@ -206,6 +208,32 @@ def test_missing_rows_may_be_announced(tmp_path: Path) -> None:
         ahead.terms(connection, ["none"], "[1, 9]")
         ahead.lengths(connection, [1])
         ahead.starts(connection, [1, 9_999])
+    database.close()
+
+
+@LINUX
+def test_dropped_pages_are_announced_again_after_a_page_fault(tmp_path: Path) -> None:
+    def bytes_read() -> int:
+        return int(Path("/proc/self/io").read_text().split("\nread_bytes: ")[1].split()[0])
+
+    built(tmp_path / "p.mono")[0].close()
+    database = Database(tmp_path / "p.mono")  # Pages that a connection has read stay in memory.
+    ahead, other = Prefetcher(), tmp_path / "other"
+    other.write_bytes(bytes(1 << 20))
+    with database.read() as connection:
+        names = [cluster for (cluster,) in connection.execute("SELECT cluster FROM clusters")]
+        ahead.clusters(connection, names)
+        faults = resource.getrusage(resource.RUSAGE_SELF).ru_majflt
+        with other.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
+            for descriptor in (pages_of(connection).descriptor, file.fileno()):
+                os.fsync(descriptor)
+                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+            assert mapped[1 << 19] == 0
+        if faults == resource.getrusage(resource.RUSAGE_SELF).ru_majflt:
+            pytest.skip("this file system keeps its pages in memory")
+        before = bytes_read()
+        ahead.clusters(connection, names)
+        assert bytes_read() > before
     database.close()
 
 

@@ -177,6 +177,7 @@ class GraphSearch(Search):
         count = AHEAD
         while batch := list(islice(order, count)):
             memory.ahead.clusters(connection, batch)
+            memory.ahead.cluster_graphs(connection, batch)
             for cluster in batch:
                 if self.probe(memory.cluster(connection, cluster, state.version), walks=self.query.allowed is None):
                     return True

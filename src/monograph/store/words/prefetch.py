@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import struct
 import threading
 from collections.abc import Callable, Collection, Hashable, Iterable
@@ -35,11 +36,16 @@ _REMEMBERED_ITEMS = 1 << 16
 """Number of announced items to remember for each table, index or query. If there are more, all are forgotten."""
 
 _MAX_IN_MEMORY = 32
-"""Announcing stops for good after this many announcements in a row (one or two searches) find all pages in memory."""
+"""Announcing stops after this many announcements in a row (one or two searches) find all pages in memory.
+
+It begins again when the process waits for a page (a major page fault): the system may have dropped pages.
+"""
 
 
 class Prefetcher:
-    """Announcer of the pages of one file. It skips rows that it announced recently. Safe for use by many threads.
+    """Announcer of the pages of one file. Safe for use by many threads.
+
+    It skips rows that it has announced since the last major page fault of the process.
 
     To announce a page is to ask the system to read it before SQLite does. Pages of encrypted files are not announced,
     because these files are not mapped into memory. Pages are announced on Linux only, because other systems do not list
@@ -53,6 +59,7 @@ class Prefetcher:
         self._roots: dict[str, int] = {}
         self._announced: dict[str, set[Hashable]] = {}
         self._in_memory = 0
+        self._faults = 0
 
     def centroids(self, connection: Connection, space: int) -> None:
         """Announce the centroids of the vector index of a space."""
@@ -61,6 +68,10 @@ class Prefetcher:
     def clusters(self, connection: Connection, names: Iterable[int]) -> None:
         """Announce the contents of clusters. ``names`` are cluster numbers."""
         self._announce_rows(connection, "parts", (row for name in names for row in (2 * name, 2 * name + 1)))
+
+    def cluster_graphs(self, connection: Connection, names: Iterable[int]) -> None:
+        """Announce the graphs of clusters. ``names`` are cluster numbers."""
+        self._announce_rows(connection, "cluster_graphs", names)
 
     def codes(self, connection: Connection, space: int, memos: Iterable[int]) -> None:
         """Announce the codes of the vectors in the given memo rows; ``space`` is the number of the vector index."""
@@ -192,6 +203,10 @@ class Prefetcher:
 
     def _select_new(self, connection: Connection, what: str, items: Iterable[_Wanted]) -> list[_Wanted]:
         """Return the items not yet announced for ``what``, a table, index or query; none if announcing is useless."""
+        if (faults := resource.getrusage(resource.RUSAGE_SELF).ru_majflt) != self._faults:
+            # The process has waited for a page: the system may have dropped pages that were announced before.
+            self._faults, self._in_memory = faults, 0
+            self._announced.clear()
         if not self._is_useful:
             return []
         announced = self._announced.setdefault(what, set())
