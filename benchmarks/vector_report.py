@@ -226,7 +226,7 @@ def rival_table(found: Results, columns: dict[str, Callable[[Results], str]]) ->
 
 
 def cold_said(found: Results) -> str:
-    is_limited = all(one["limited"]["is_limited"] for one in found["indexes"].values() if "energy_mJ" in one)
+    is_limited = all(one["limited"]["is_limited"] for one in found["indexes"].values() if "failed" not in one)
     return (
         "The table shows 50 queries of the indexes above that can stay on disk. Before each query, the system drops all "
         "pages of the index's files; memory of the index itself is kept. Each index has the cheapest setting with "
@@ -254,8 +254,8 @@ def cold_rows(found: Results) -> list[list[str]]:
             number(one["cold"]["anonymous"] / 1e6, 1),
             number(one["energy_mJ"]),
         ]
-        if "energy_mJ" in one
-        else [name, f"failed: {one['cold'].get('failed') or one['limited'].get('failed')}", *["—"] * 6]
+        if "failed" not in one
+        else [name, f"failed: {one['failed']}", *["—"] * 6]
         for name, one in found["indexes"].items()
     ]
 

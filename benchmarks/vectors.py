@@ -241,10 +241,11 @@ def cold(options: argparse.Namespace) -> Results:
     known: Results = dict(saved.get("real", {}).get("found", {}).get("indexes", {}))
 
     def curve_of(name: str) -> Sequence[Results]:
-        files = SAME_FILES.get(name, name)
-        if name not in known or not folder_of(name, folder).exists():
-            known[name] = rival(folder, name, known.get(files, {}).get("build"), options)
-        return known[name]["curves"]["k=10"]  # type: ignore[no-any-return]
+        is_built = folder_of(name, folder).exists()
+        if not is_built or name not in known:
+            built = known.get(SAME_FILES.get(name, name), {}).get("build") if is_built else None
+            known[name] = rival(folder, name, built, options)
+        return known[name].get("curves", {}).get("k=10", [])  # type: ignore[no-any-return]
 
     return vector_cold.measured(folder, run, curve_of)
 
@@ -311,7 +312,7 @@ def main() -> None:
     folder = DOCS if is_whole else CACHE / f"page-{options.vectors}"
     folder.mkdir(parents=True, exist_ok=True)
     CACHE.mkdir(parents=True, exist_ok=True)
-    options.saved = CACHE / "results.json" if is_whole else folder / "results.json"
+    options.saved = (CACHE if is_whole else folder) / "measured.json"
     saved = options.saved if options.only else folder / "vectors.json"
     limits = "" if is_whole else f"at most {options.vectors:,} vectors"
     results = run_sections(SECTIONS, options, saved, limits)
