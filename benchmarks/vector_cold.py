@@ -24,7 +24,6 @@ from vector_rivals import KS, RIVALS, drop, folder_of, memory, warm_up
 ON_DISK = (
     "Monograph",
     "Monograph, cache_bytes=0",
-    "Monograph, graph",
     "Monograph, graph, cache_bytes=0",
     "faiss IVF on disk",
     "usearch, view",
