@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import struct
+import sys
 import threading
 from collections.abc import Callable, Collection, Hashable, Iterable
 from itertools import chain
@@ -40,6 +40,15 @@ _MAX_IN_MEMORY = 32
 
 It begins again when the process waits for a page (a major page fault): the system may have dropped pages.
 """
+
+
+def _major_faults() -> int:
+    """Return how often this process has waited for a page of a file so far; always 0 on Windows."""
+    if sys.platform == "win32":
+        return 0
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_majflt
 
 
 class Prefetcher:
@@ -203,7 +212,7 @@ class Prefetcher:
 
     def _select_new(self, connection: Connection, what: str, items: Iterable[_Wanted]) -> list[_Wanted]:
         """Return the items not yet announced for ``what``, a table, index or query; none if announcing is useless."""
-        if (faults := resource.getrusage(resource.RUSAGE_SELF).ru_majflt) != self._faults:
+        if (faults := _major_faults()) != self._faults:
             # The process has waited for a page: the system may have dropped pages that were announced before.
             self._faults, self._in_memory = faults, 0
             self._announced.clear()
