@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monograph.errors import InputError
-from monograph.vectors.calibrate import Recalls, Trace, curve
+from monograph.vectors.calibrate import CONDITIONS, outcomes, record
 from monograph.vectors.stop import (
     Budget,
     Calibration,
@@ -19,8 +20,11 @@ from monograph.vectors.stop import (
     Never,
     Point,
     RankAware,
+    RankedRecall,
     StopCondition,
     VBase,
+    cheapest_points,
+    choose_stop,
     reciprocal_rank,
 )
 
@@ -76,50 +80,129 @@ def test_stop_conditions_refuse_impossible_numbers(make: Callable[[], StopCondit
         make()
 
 
-@given(useful=st.lists(st.lists(st.booleans(), min_size=1, max_size=30), min_size=1, max_size=5))
-def test_the_curve_is_what_stopping_would_have_given(useful: list[list[bool]]) -> None:
-    traces = []
-    for one in useful:
-        shares = [sum(one[: place + 1]) / max(1, sum(one)) for place in range(len(one))]
-        traces.append(Trace(tuple(one), tuple(shares)))
-    for point in curve(traces, 10):
-        condition = RankAware(window=point.window)
-        ends = []
-        for one in useful:
-            loads = [[0] if flag else [] for flag in one]
-            ends.append(next((end for end in range(1, len(one) + 1) if condition.after(loads[:end])), len(one)))
-        assert point.loads == round(sum(ends) / len(ends), 2)
-        reached = [trace.recalls[end - 1] for trace, end in zip(traces, ends, strict=True)]
-        assert point.recall == round(sum(reached) / len(reached), 4)
+@given(
+    loads=st.lists(st.lists(st.integers(0, 30), unique=True, max_size=4).map(sorted), min_size=1, max_size=40),
+    k=st.sampled_from([1, 5, 10]),
+    seed=st.integers(0, 1_000),
+)
+def test_each_condition_is_measured_where_it_would_have_stopped(loads: list[list[int]], k: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    pool = _RecordedPool([random.permutation(50)[: 3 * (load + 1)] for load in range(len(loads))])
+    trace = record(pool.after(loads), pool)  # type: ignore[arg-type]
+    truth, rooms, windows = random.permutation(50)[:k], [k, 2 * k], [1, 2, 3, 7]
+    found = outcomes(trace, truth, 50, k, rooms, windows)
+    for condition, (weight, epsilon) in enumerate(CONDITIONS):
+        for place, window in enumerate(windows):
+            stop = RankAware(weight, epsilon, window)
+            below_k = [[rank for rank in ranks if rank < k] for ranks in loads]
+            stopped = [
+                end for end in range(1, len(loads) + 1) if len(pool.states[end - 1]) >= k and stop.after(below_k[:end])
+            ]
+            end = stopped[0] if stopped else len(loads)
+            for index, room in enumerate(rooms):
+                kept = set(pool.states[end - 1][:room].tolist())
+                weights = [Exponential()(rank) for rank in range(k)]
+                ranked = sum(one for one, row in zip(weights, truth.tolist(), strict=True) if row in kept)
+                plain = len(kept & set(truth.tolist())) / k
+                assert found[index, :, condition, place] == pytest.approx((end, plain, ranked / sum(weights)))
 
 
-def test_the_cheapest_window_that_reaches_the_target_is_chosen() -> None:
-    points = tuple(Point(k, w, 0.8 + w / 100, 2.0 * w) for k in (10, 100) for w in (2, 5, 12))
-    calibration = Calibration(10_000, points)
+class _RecordedPool:
+    """Pool that has the given results, best first, after each load."""
 
-    def condition(k: int, target: float, stretch: float = 1.0) -> StopCondition:
-        point = calibration.point(k, target)
-        return Never() if point is None else point.stop(stretch)
+    def __init__(self, states: list[Any]) -> None:
+        self.states, self.ids, self.filled = states, np.empty(0, dtype=np.int64), 0
 
-    assert condition(10, 0.81) == RankAware(window=2)
-    assert condition(3, 0.85) == RankAware(window=5)
-    assert condition(10, 0.86) == RankAware(window=12)
-    assert condition(500, 0.85, stretch=3) == RankAware(window=15)
-    assert condition(10, 0.99) == RankAware(window=12)
-    assert condition(10, 1.0) == Never()
-    assert Calibration().point(10, 0.5) is None
-    assert [calibration.point(10, one).loads for one in (0.85, 0.99)] == [10.0, 24.0]  # type: ignore[union-attr]
-    assert Calibration.from_json(calibration.to_json()) == calibration
+    def after(self, loads: list[list[int]]) -> Iterator[list[int]]:
+        for state, ranks in zip(self.states, loads, strict=True):
+            self.ids, self.filled = state, len(state)
+            yield ranks
+
+
+POINTS = st.lists(
+    st.builds(
+        Point,
+        k=st.sampled_from([10, 100]),
+        width=st.sampled_from([1, 4]),
+        window=st.integers(1, 9),
+        epsilon=st.sampled_from([0.0, 0.1]),
+        tau=st.just(1.8),
+        beta=st.just(0.5),
+        loads=st.integers(1, 50).map(float),
+        recall=st.sampled_from([0.8, 0.9, 0.95, 1.0]),
+        ranked_recall=st.sampled_from([0.8, 0.9, 0.97, 1.0]),
+    ),
+    max_size=20,
+)
 
 
 @given(
-    st.lists(st.integers(0, 60), unique=True),
-    st.lists(st.integers(0, 60), unique=True, min_size=1),
-    st.lists(st.tuples(st.integers(1, 20), st.integers(1, 40)), min_size=1, max_size=4),
+    points=POINTS,
+    k=st.sampled_from([3, 10, 40, 500]),
+    target=st.sampled_from([0.5, 0.9, 0.96, 1.0]),
+    ranked=st.booleans(),
 )
-def test_recalls_of_thinned_curves_are_exact(ids: list[int], truth: list[int], kept: list[tuple[int, int]]) -> None:
-    recalls = Recalls(kept, 61)
-    ways = [ids, ids[::-1], []]
-    stands = [recalls.positions_of(np.array(some, dtype=np.int64), np.array(truth, dtype=np.int64)) for some in ways]
-    for (k, room), found in zip(kept, recalls.of(stands), strict=True):
-        assert found == [len(set(some[:room]) & set(truth[:k])) / len(truth[:k]) for some in ways]
+def test_the_cheapest_point_that_reaches_the_target_is_chosen(
+    points: list[Point], k: int, target: float, ranked: bool
+) -> None:
+    calibration = Calibration(10_000, cheapest_points(points))
+    chosen = calibration.point(k, target, ranked=ranked)
+    measured = {point.k for point in calibration.points}
+    nearest = min((one for one in measured if one >= k), default=max(measured, default=0))
+    usable = [point for point in points if point.k == nearest and (ranked or point.epsilon == 0)]
+    reached = {point: point.ranked_recall if ranked else point.recall for point in usable}
+    enough = [point for point in usable if reached[point] >= target]
+    if enough:
+        assert chosen is not None
+        assert reached[chosen] >= target
+        assert chosen.cost == min(point.cost for point in enough)
+    elif usable and target < 1:
+        assert chosen is not None
+        assert reached[chosen] == max(reached.values())
+    else:
+        assert chosen is None
+    assert Calibration.from_json(calibration.to_json()) == calibration
+
+
+def test_a_point_widens_its_window_and_keeps_its_weights() -> None:
+    point = Point(10, 1, 5, 0.1, 5.0, 1.0, 9.0, 0.9, 0.95)
+    assert point.stop(3) == RankAware(Exponential(5.0, 1.0), 0.1, 15)
+    assert point.stop(0.01) == RankAware(Exponential(5.0, 1.0), 0.1, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "stop"),
+    [
+        ("rankaware:window=8,epsilon=0.1,tau=2.5,beta=0.7", RankAware(Exponential(2.5, 0.7), 0.1, 8)),
+        ("rankaware:window=3", RankAware(window=3)),
+        ("vbase:e=10, window=4", VBase(10, 4)),
+        ("budget:loads=20", Budget(20)),
+        ("never", Never()),
+    ],
+)
+def test_stop_conditions_are_read_from_text(text: str, stop: StopCondition) -> None:
+    assert choose_stop(text, None) == choose_stop(stop, None) == stop
+
+
+def test_a_ranked_recall_takes_the_place_of_a_stop_condition() -> None:
+    assert choose_stop(None, None) is None
+    assert choose_stop(None, 0.9) == RankedRecall(0.9)
+
+
+@pytest.mark.parametrize(
+    ("stop", "ranked_recall", "message"),
+    [
+        ("sometimes", None, "unknown stop condition 'sometimes'.*rankaware, budget, vbase, never"),
+        ("vbase:e=10", None, "lacks window"),
+        ("never:loads=1", None, "has no parameter 'loads'"),
+        ("budget:loads=1.5", None, "loads is 1.5"),
+        ("rankaware:window=2,tau=0", None, "tau is 0"),
+        (Budget, None, "give a StopCondition"),
+        ("never", 0.9, "both given"),
+        (None, 0, "ranked_recall is 0"),
+        (None, 1.5, "ranked_recall is 1.5"),
+    ],
+)
+def test_invalid_stops_are_refused(stop: Any, ranked_recall: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        choose_stop(stop, ranked_recall)

@@ -6,17 +6,21 @@ error's message, ``hint`` the error's hint.
 
 from __future__ import annotations
 
+import json
 import math
 import operator
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from monograph.errors import InputError
 
 if TYPE_CHECKING:
     from monograph.values.arrays import Float32
+
+T = TypeVar("T")
 
 FOUND = 10
 """Default number of hits that a context is built from."""
@@ -176,3 +180,33 @@ def shown(value: Any) -> str:
     except (RecursionError, ValueError):  # The value is nested too deeply, or an int of thousands of digits.
         return f"a {type(value).__name__} that is too large to show"
     return written if len(written) <= SHOWN else f"{written[:SHOWN]} …"
+
+
+def parse(text: str, makers: Mapping[str, Callable[..., T]], kind: str) -> T:
+    """Return the object that a text such as ``tree:detail=0.5,budget=800`` describes.
+
+    ``makers`` has a class or function for each name. Its parameters may follow the name; their values are JSON.
+    ``kind`` says in errors what the names name. Raises InputError if the name or a parameter is unknown, a value is no
+    JSON, or a parameter without a default is missing.
+    """
+    name, _, written = text.partition(":")
+    if name not in makers:
+        raise InputError(f"unknown {kind} {shown(name)}", f"give one of {', '.join(makers)}")
+    parameters = signature(makers[name]).parameters
+    values: dict[str, Any] = {}
+    for part in written.split(",") if written else ():
+        key, _, value = part.partition("=")
+        key = key.strip()
+        if key not in parameters:
+            known = ", ".join(parameters)
+            hint = f"its parameters are {known}" if known else f"it has none: write {name}"
+            raise InputError(f"the {kind} {name!r} has no parameter {shown(key)}", hint)
+        try:
+            values[key] = json.loads(value)
+        except (ValueError, RecursionError):
+            raise InputError(f"{key} is {shown(value)}", "give a number, true or false") from None
+    missing = [key for key, one in parameters.items() if one.default is one.empty and key not in values]
+    if missing:
+        needed = ",".join(f"{key}=1" for key in missing)
+        raise InputError(f"the {kind} {name!r} lacks {', '.join(missing)}", f"write {name}:{needed}, with your numbers")
+    return makers[name](**values)

@@ -1,14 +1,16 @@
 """Calibration of an index: recall and cost of its stop conditions, measured with vectors of the index as queries.
 
-A load is the reading of one cluster. A load is useful if it brings a new result among the best k. A search ends after a
-number of successive useless loads: its window (:class:`monograph.vectors.stop.RankAware`).
+A load is the reading of one cluster. The conditions are :class:`monograph.vectors.stop.RankAware` with a grid of
+weights, thresholds and windows. One search for each query records the ranks of the new results of each load. So the
+record shows where each condition would have stopped the search, and what the search had found by then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from itertools import islice, pairwise
+from functools import cache
+from itertools import chain, islice
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,20 +19,37 @@ import numpy.typing as npt
 from monograph.store.file.database import Connection
 from monograph.store.vectors import clusters as store
 from monograph.store.vectors import vectors as stored_vectors
-from monograph.values import Float32
+from monograph.values import Float64
 from monograph.vectors import kernel
 from monograph.vectors.cluster import pack, unpack
 from monograph.vectors.cluster_search import GraphSearch, probes
 from monograph.vectors.design import MANY, Space
 from monograph.vectors.memory import Centroids, Memory
-from monograph.vectors.search import Bits, Int64, VectorQuery, prepare_many
-from monograph.vectors.stop import NEVER, Calibration, Never, Point, SearchEffort, StopRule
+from monograph.vectors.search import Int64, VectorQuery, prepare_many
+from monograph.vectors.stop import (
+    Calibration,
+    Exponential,
+    Never,
+    Point,
+    Ranks,
+    SearchEffort,
+    StopRule,
+    cheapest_points,
+)
 
 Int32: TypeAlias = npt.NDArray[np.int32]
 
 WINDOWS = (*range(1, 17), 18, 20, 22, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128)
 WIDE_WINDOWS = (*WINDOWS, 160, 192, 256, 384, 512)
 """Windows that are measured in the codes design, where loading many clusters is cheap."""
+CONDITIONS = (
+    (Exponential(), 0.0),
+    *((weight, epsilon) for weight in (Exponential(), Exponential(5.0, 1.0)) for epsilon in (0.02, 0.1, 0.35)),
+)
+"""(weight, epsilon) of the stop conditions that are measured with each window.
+
+With the epsilon 0 every new result counts, whatever its weight: this is VBASE with E = k.
+"""
 RESULTS = (10, 100)
 """Values of k for which an index is calibrated.
 
@@ -43,19 +62,21 @@ _MOST_KEPT = 1_000
 _KEPT_BYTES = 64 << 20
 """Maximum number of bytes of clusters that are cached during a calibration."""
 _FAR = np.iinfo(np.int32).max
-# A load that is useful for a smaller k is also useful for the largest k: no search for a smaller k ends later.
+# A load that is useful under any condition brings a new result among the largest k: no measured search ends later.
 _OPEN = StopRule(np.ones(max(RESULTS), dtype=np.float64), 0.0, WIDE_WINDOWS[-1], _MOST_LOADS["codes"])
-"""Stop rule of one search that is long enough to measure all windows and all values of k."""
+"""Stop rule of one search that is long enough to measure all conditions, windows and values of k."""
 
 
 class Trace(NamedTuple):
-    """Record of the search for one query and one k. Both sequences have one value for each load.
+    """Record of one search for ``max(RESULTS)`` results, with one value or row for each load.
 
-    ``useful``: whether the load brought a new result among the best k. ``recalls``: recall@k after the load.
+    ``new``, float64 (loads, max(RESULTS)): 1 for the rank of each new result, else 0. ``filled``: number of results
+    after the load. ``ids``: rows of all kept results after the load, best first, int64.
     """
 
-    useful: Sequence[bool]
-    recalls: Sequence[float]
+    new: Float64
+    filled: Sequence[int]
+    ids: Sequence[Int64]
 
 
 def measure(connection: Connection, space: Space, centroids: Centroids, count: int) -> Calibration:
@@ -82,24 +103,35 @@ def measure(connection: Connection, space: Space, centroids: Centroids, count: i
             flip(memo)
             kernel.scan(bodies, query, truth, 0, bits)
             flip(memo)
-    pairs = [(k, width) for k in RESULTS for width in design.widths if width * k < _MOST_KEPT]
-    recalls = Recalls([(k, VectorQuery(k, rerank=False).room(width)) for k, width in pairs], 8 * len(bits))
+    # A true result counts as found if it is among the kept results, because the final ranking of these is exact.
+    rooms = {
+        k: {width: VectorQuery(k, rerank=False).room(width) for width in design.widths if width * k < _MOST_KEPT}
+        for k in RESULTS
+    }
+    most = max(room for room_of_width in rooms.values() for room in room_of_width.values())
     memory, arena = Memory(space.number, _KEPT_BYTES), kernel.Arena(centroids.body)
-    traces: list[list[Trace]] = []
+    windows = WINDOWS if design.has_graphs else WIDE_WINDOWS
+    totals = {k: np.zeros((len(rooms[k]), 3, len(CONDITIONS), len(windows))) for k in RESULTS}
     for memo, query, truth in zip(memos.tolist(), queries, truths, strict=True):
         flip(memo)
         if design.has_graphs:
             search = GraphSearch(VectorQuery(max(RESULTS), bits, rerank=False), SearchEffort(Never()), query)
             clusters = (memory.cluster(connection, cluster, 0) for cluster in probes(centroids, query))
-            traces.append(_trace_graphs(search, clusters, truth.ids, recalls))
+            pool, loads = search.pool, _graph_loads(search, clusters)
         else:
-            traces.append(_trace_codes(connection, arena, query, truth.ids, bits, recalls))
+            pool = kernel.Pool(most)
+            loads = _code_loads(connection, arena, kernel.Course(arena, query, pool, max(RESULTS), *_OPEN, bits))
+        trace = record(loads, pool)
         flip(memo)
-    windows = WINDOWS if design.has_graphs else WIDE_WINDOWS
+        for k in RESULTS:
+            totals[k] += outcomes(trace, truth.ids[:k], 8 * len(bits), k, list(rooms[k].values()), windows)
     points = [
-        point for index, pair in enumerate(pairs) for point in curve([trace[index] for trace in traces], *pair, windows)
+        point
+        for k in RESULTS
+        for width, means in zip(rooms[k], totals[k] / len(memos), strict=True)
+        for point in points_of(means, k, width, windows)
     ]
-    return Calibration(count, tuple(points))
+    return Calibration(count, cheapest_points(points))
 
 
 def _read_all_codes(connection: Connection, space: Space, centroids: Centroids) -> Iterator[list[bytes]]:
@@ -112,112 +144,84 @@ def _read_all_codes(connection: Connection, space: Space, centroids: Centroids) 
             yield [pack(unpack(*bodies))]
 
 
-def _trace_graphs(
-    search: GraphSearch, clusters: Iterator[tuple[bytes, bytes] | None], truth: Int64, recalls: Recalls
-) -> list[Trace]:
-    """Search clusters that have graphs, nearest first; return one trace for each k of ``recalls``."""
-    useful: list[list[bool]] = [[] for _ in recalls.ks]
-    truth_ranks: list[Int32] = []
+def _graph_loads(search: GraphSearch, clusters: Iterator[tuple[bytes, bytes] | None]) -> Iterator[Ranks]:
+    """Search clusters that have graphs, nearest first; yield the ranks of the new results of each load."""
     for cluster in islice(clusters, _MOST_LOADS["graph"]):
-        before = (search.pool.filled, search.pool.scores[-1:].tolist())
         search.probe(cluster, walks=True)
-        ranks = search.loads[-1]
-        changed = not truth_ranks or bool(ranks) or before != (search.pool.filled, search.pool.scores[-1:].tolist())
-        truth_ranks.append(recalls.positions_of(search.pool.ids, truth) if changed else truth_ranks[-1])
-        for flags, k in zip(useful, recalls.ks, strict=True):
-            # ``search`` is for the largest k. A load is useful for k if it brought one of the best k results.
-            flags.append(bool(ranks) and ranks[0] < k)
-    return list(map(Trace, useful, recalls.of(truth_ranks)))
+        yield search.loads[-1]
 
 
-def _trace_codes(
-    connection: Connection, arena: kernel.Arena, query: Float32, truth: Int64, bits: Bits, recalls: Recalls
-) -> list[Trace]:
-    """Search clusters of 2-bit codes for a query; return one trace for each (k, width) of ``recalls``."""
-
-    def run_until(course: kernel.Course, end: int) -> None:
-        while (cluster := course.run(end - course.loads)) >= 0:
-            bodies = store.bodies(connection, cluster)
-            if arena.size >= _KEPT_BYTES or not arena.keep(cluster, bodies, _KEPT_BYTES):
-                course.bring({cluster: bodies})
-
-    # First search: find out after which loads a search with any of the measured windows would end.
-    course = kernel.Course(arena, query, kernel.Pool(max(RESULTS)), max(RESULTS), *_OPEN, bits)
-    run_until(course, _MOST_LOADS["codes"])
-    useful = {k: [first < k for first in course.firsts] for k in RESULTS}
-    ends = sorted({end for flags in useful.values() for end in ends_of(flags, WIDE_WINDOWS)})
-    # Second search: measure the recall after each of these loads.
-    pool = kernel.Pool(recalls.most)
-    course = kernel.Course(arena, query, pool, 0, *NEVER, bits)
-    truth_ranks = []
-    for end in ends:
-        run_until(course, end)
-        truth_ranks.append(recalls.positions_of(pool.ids, truth))
-    # Loads between two measured ones repeat the recall of the earlier one.
-    indexes = np.maximum(np.searchsorted(ends, np.arange(1, ends[-1] + 1), side="right") - 1, 0).tolist()
-    return [
-        Trace(useful[k][: ends[-1]], [values[index] for index in indexes])
-        for k, values in zip(recalls.ks, recalls.of(truth_ranks), strict=True)
-    ]
+def _code_loads(connection: Connection, arena: kernel.Arena, course: kernel.Course) -> Iterator[Ranks]:
+    """Search clusters of 2-bit codes, nearest first; yield the ranks of the new results of each load."""
+    outcome = kernel.PAUSED
+    while outcome not in {kernel.ENOUGH, kernel.ALL}:
+        outcome = course.run(1)
+        if outcome < 0:
+            yield course.ranks
+            continue
+        bodies = store.bodies(connection, outcome)
+        if arena.size >= _KEPT_BYTES or not arena.keep(outcome, bodies, _KEPT_BYTES):
+            course.bring({outcome: bodies})
 
 
-def curve(traces: Sequence[Trace], k: int, width: int = 0, windows: Sequence[int] = WINDOWS) -> list[Point]:
-    """Return a point (mean recall, mean number of loads) for each window, narrowest first.
+def record(loads: Iterator[Ranks], pool: kernel.Pool) -> Trace:
+    """Run a search, which yields the ranks of the new results of each load, and return its trace."""
+    ranks, filled, ids = zip(*((ranks, pool.filled, pool.ids) for ranks in loads), strict=True)
+    new = np.zeros((len(ranks), max(RESULTS)))
+    new[np.repeat(np.arange(len(ranks)), list(map(len, ranks))), list(chain.from_iterable(ranks))] = 1
+    return Trace(new, filled, ids)
 
-    Windows that are wider than the first window with recall 1 are left out. ``traces`` has a trace of each query, for
-    this k and this width.
+
+def outcomes(trace: Trace, truth: Int64, rows: int, k: int, rooms: Sequence[int], windows: Sequence[int]) -> Float64:
+    """Return where each condition ends a search for k results, and what the search has found by then.
+
+    The result has the shape (rooms, 3, conditions, windows). The three values are the number of loads, the recall@k,
+    and the ranked recall@k (Terminus, Eq. 4, with the weights of :class:`monograph.vectors.stop.Exponential` and ranks
+    from 0). ``truth`` has the rows of the true results, best first; ``rows`` is a number above every row. A room is a
+    number of results that the search keeps. ``windows`` are ascending.
     """
-    points: list[Point] = []
-    all_ends = [ends_of(trace.useful, windows) for trace in traces]
-    for index, window in enumerate(windows if traces else ()):
-        ends = [trace_ends[index] for trace_ends in all_ends]
-        recall = sum(trace.recalls[end - 1] for trace, end in zip(traces, ends, strict=True)) / len(traces)
-        points.append(Point(k, window, round(recall, 4), round(sum(ends) / len(traces), 2), width))
-        if recall >= 1:
-            break
-    return points
+    utilities, complete = trace.new[:, :k] @ _condition_weights(k), np.array(trace.filled) >= k
+    ends = np.stack(
+        [
+            ends_of(utility > epsilon, complete, windows)
+            for utility, (_, epsilon) in zip(utilities.T, CONDITIONS, strict=True)
+        ]
+    )
+    distinct, inverse = np.unique(ends, return_inverse=True)
+    lookup = np.full(rows, _FAR, dtype=np.int32)
+    positions = np.empty((len(distinct), len(truth)), dtype=np.int32)
+    for index, end in enumerate(distinct.tolist()):
+        ids = trace.ids[end - 1]
+        lookup[ids] = np.arange(len(ids), dtype=np.int32)
+        positions[index] = lookup[truth]
+        lookup[ids] = _FAR
+    weights = np.stack([np.ones(len(truth)), Exponential().of_ranks(len(truth))], axis=1)
+    recalls = [((positions < room) @ (weights / weights.sum(axis=0)))[inverse.reshape(ends.shape)] for room in rooms]
+    return np.stack([np.stack([ends, recall[..., 0], recall[..., 1]]) for recall in recalls])
 
 
-def ends_of(useful: Sequence[bool], windows: Sequence[int]) -> list[int]:
-    """Return, for each window, the number of loads after which a search with this window ends.
+@cache
+def _condition_weights(k: int) -> Float64:
+    """Return the weight of each rank under each condition, (k, conditions)."""
+    return np.stack([weight.of_ranks(k) for weight, _ in CONDITIONS], axis=1)
 
-    The search ends after the first ``window`` successive loads that were not useful, or after the last load. ``useful``
-    says for each load whether it was useful. ``windows`` are ascending.
+
+def ends_of(useful: npt.NDArray[np.bool_], complete: npt.NDArray[np.bool_], windows: Sequence[int]) -> Int64:
+    """Return, for each window, the number of loads after which a search with this window ends: int64 (windows,).
+
+    The search ends after the first load at which the last ``window`` loads were not ``useful`` and k results were found
+    (``complete``), or after the last load. ``useful`` and ``complete``, bool (loads,), have a value for each load.
     """
-    ends: list[int] = []
-    useful_loads = [0, *(load for load, is_useful in enumerate(useful, start=1) if is_useful)]
-    for last, following in pairwise([*useful_loads, len(useful) + 1]):
-        while len(ends) < len(windows) and windows[len(ends)] < following - last:
-            ends.append(last + windows[len(ends)])
-    return ends + [len(useful)] * (len(windows) - len(ends))
+    loads = np.arange(1, len(useful) + 1)
+    idle = loads - np.maximum.accumulate(np.where(useful, loads, 0))
+    longest = np.maximum.accumulate(np.where(complete, idle, 0))
+    return np.minimum(np.searchsorted(longest, windows) + 1, len(useful))
 
 
-class Recalls:
-    """Computation of the recalls of searches, for several k at once.
-
-    ``kept`` has (k, number of results that the search keeps) for each k. A true result counts as found if it is among
-    the kept results, because the final ranking of these is exact. ``rows`` is a number above every id.
-    """
-
-    def __init__(self, kept: Sequence[tuple[int, int]], rows: int) -> None:
-        self._kept = kept
-        self.ks = [k for k, _ in kept]
-        self.most = max(room for _, room in kept)
-        """The largest number of kept results of any k."""
-        self._ranks = np.full(rows, _FAR, dtype=np.int32)
-
-    def positions_of(self, ids: Int64, truth: Int64) -> Int32:
-        """Return the position of each true result among the results of a search.
-
-        ``truth`` has the ids of the true results, int64 (m,). ``ids`` has the ids of the search's results, int64 (n,).
-        The positions are int32 (m,). The position of an id that is not in ``ids`` is _FAR.
-        """
-        self._ranks[ids] = np.arange(len(ids), dtype=np.int32)
-        ranks = self._ranks[truth]
-        self._ranks[ids] = _FAR
-        return ranks
-
-    def of(self, positions: Sequence[Int32]) -> list[list[float]]:
-        """Return, for each k, the recalls@k: one for each array of positions that :meth:`positions_of` returned."""
-        ranks = np.stack(positions)
-        return [((ranks[:, :k] < room).sum(axis=1) / ranks[:, :k].shape[1]).tolist() for k, room in self._kept]
+def points_of(means: Float64, k: int, width: int, windows: Sequence[int]) -> Iterator[Point]:
+    """Yield a point for each condition and window. ``means`` are the mean outcomes, (3, conditions, windows)."""
+    for (weight, epsilon), condition_means in zip(CONDITIONS, np.moveaxis(means, 1, 0), strict=True):
+        for window, (loads, recall, ranked) in zip(windows, condition_means.T.tolist(), strict=True):
+            yield Point(
+                k, width, window, epsilon, weight.tau, weight.beta, round(loads, 2), round(recall, 4), round(ranked, 4)
+            )

@@ -33,7 +33,7 @@ from monograph.vectors.search import (
     prepare,
     prepare_many,
 )
-from monograph.vectors.stop import Calibration, Never, Point, SearchEffort
+from monograph.vectors.stop import Calibration, Never, Point, RankedRecall, SearchEffort
 
 if TYPE_CHECKING:
     from monograph.values import IndexStats
@@ -73,7 +73,7 @@ class EcoVectorIndex:
             raise InputError(f"target_recall is {target_recall}", "give more than 0, at most 1")
         self.cache_bytes = arguments.whole_number(cache_bytes, "cache_bytes", 0, arguments.MOST_BYTES)
         self._memory = Memory(space, self.cache_bytes)
-        self._points: dict[tuple[int, int], Point | None] = {}
+        self._points: dict[tuple[int, int, RankedRecall | None], Point | None] = {}
 
     def allowed(self, connection: Connection, condition: CompiledFilter) -> Bits:
         """Return a bitmap of the memo rows that a filter allows, to be used as ``allowed`` of a VectorQuery.
@@ -114,14 +114,16 @@ class EcoVectorIndex:
     def _effort(self, state: IndexState, query: VectorQuery) -> SearchEffort:
         """Return the stop condition and the width of a search, from the query or else from the calibration."""
         calibration, allowed = state.calibration, query.count_allowed()
-        key = (state.structure, query.k)
+        ranked = query.stop if isinstance(query.stop, RankedRecall) else None
+        target = self.target_recall if ranked is None else ranked.target
+        key = (state.structure, query.k, ranked)
         if key not in self._points:
-            self._points = {key: calibration.point(query.k, self.target_recall)}
+            self._points = {key: calibration.point(query.k, target, ranked=ranked is not None)}
         point = self._points[key]
         width = max(state.space.design.widths) if point is None else point.width
         # Do not reserve room for more results than there can be.
         width = min(width, 2 * calibration.vectors // max(1, query.k) + 1) if width else 0
-        if query.stop is not None:
+        if not isinstance(query.stop, RankedRecall | None):
             return SearchEffort(query.stop, width)
         if point is None:
             return SearchEffort(Never(), width)
@@ -129,9 +131,8 @@ class EcoVectorIndex:
         window_factor = (
             query.window_factor * max(1.0, (calibration.vectors / allowed) ** 0.5) if allowed else query.window_factor
         )
-        return SearchEffort(
-            point.stop(window_factor), width, "short" if point.recall < self.target_recall else "enough"
-        )
+        reached = point.reached(ranked=ranked is not None)
+        return SearchEffort(point.stop(window_factor), width, "short" if reached < target else "enough")
 
     def flush(self, connection: Connection) -> None:
         """Insert and delete vectors so that the index has exactly the vectors that rows of the file refer to.

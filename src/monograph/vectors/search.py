@@ -17,7 +17,7 @@ from monograph.vectors import kernel
 
 if TYPE_CHECKING:
     from monograph.store.file.database import Connection
-    from monograph.vectors.stop import StopCondition
+    from monograph.vectors.stop import RankedRecall, StopCondition
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 Bits: TypeAlias = npt.NDArray[np.uint8]
@@ -42,8 +42,12 @@ class VectorQuery:
     k: int
     allowed: Bits | None = None
     """Bitmap of the memo rows that may be found (bit i of byte j stands for row 8j + i); None allows all rows."""
-    stop: StopCondition | None = None
-    """The stop condition. None uses a calibrated one: see :meth:`monograph.vectors.stop.Calibration.point`."""
+    stop: StopCondition | RankedRecall | None = None
+    """The stop condition, or the ranked recall that a calibrated condition must reach.
+
+    None uses a calibrated condition that reaches the index's target recall: see
+    :meth:`monograph.vectors.stop.Calibration.point`.
+    """
     window_factor: float = 1.0
     """Factor by which the window of the calibrated stop condition is multiplied. It is above 1 for queries that are
     unlike the vectors in the index."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import astuple, dataclass
 from functools import lru_cache
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 
 from monograph.errors import InputError
-from monograph.values import Float64
+from monograph.values import Float64, arguments
 
 Ranks: TypeAlias = Sequence[int]
 """Ranks, ascending, of the results that one load added to the best k so far. The best result has rank 0."""
@@ -41,15 +41,26 @@ class StopCondition(Protocol):
 class Exponential:
     """Weight w(r) = exp(-(r / tau)^beta) of a result with rank r, counted from 0 (Terminus, Eq. 2).
 
-    ``tau`` and ``beta`` set how fast the weight falls. The paper's Eq. 4 counts ranks from 1, an erratum.
+    ``tau`` and ``beta`` set how fast the weight falls. The paper's Eq. 4 counts ranks from 1, an erratum. Raises
+    InputError if one of them is not above 0.
     """
 
     tau: float = 1.8
     beta: float = 0.5
 
+    def __post_init__(self) -> None:
+        for name in ("tau", "beta"):
+            object.__setattr__(self, name, arguments.finite(getattr(self, name), name, "give a number above 0"))
+            if getattr(self, name) <= 0:
+                raise InputError(f"{name} is {getattr(self, name):g}", "give a number above 0")
+
     def __call__(self, rank: int) -> float:
         """Return the weight of a rank, counted from 0."""
         return math.exp(-((rank / self.tau) ** self.beta))
+
+    def of_ranks(self, k: int) -> Float64:
+        """Return the weights of the ranks 0 to k - 1, float64 (k,)."""
+        return np.fromiter(map(self, range(k)), dtype=np.float64, count=k)
 
 
 def reciprocal_rank(rank: int) -> float:
@@ -81,10 +92,10 @@ class RankAware:
     window: int = 2
 
     def __post_init__(self) -> None:
-        if self.epsilon < 0 or self.window < 1:
-            raise InputError(
-                f"epsilon is {self.epsilon:g}, window {self.window}", "give epsilon of 0 or more, a window of 1 or more"
-            )
+        object.__setattr__(self, "window", arguments.whole_number(self.window, "window", 1))
+        object.__setattr__(self, "epsilon", arguments.finite(self.epsilon, "epsilon", "give 0 or more"))
+        if self.epsilon < 0:
+            raise InputError(f"epsilon is {self.epsilon:g}", "give 0 or more")
 
     def after(self, loads: Sequence[Ranks]) -> bool:
         """Return whether the search ends now: see :meth:`StopCondition.after`."""
@@ -107,8 +118,7 @@ class Budget:
     loads: int
 
     def __post_init__(self) -> None:
-        if self.loads < 1:
-            raise InputError(f"loads is {self.loads}", "give 1 or more")
+        object.__setattr__(self, "loads", arguments.whole_number(self.loads, "loads", 1))
 
     def after(self, loads: Sequence[Ranks]) -> bool:
         """Return whether the search ends now: see :meth:`StopCondition.after`."""
@@ -126,8 +136,8 @@ class VBase:
     window: int
 
     def __post_init__(self) -> None:
-        if self.e < 1 or self.window < 1:
-            raise InputError(f"e is {self.e}, window {self.window}", "give 1 or more")
+        for name in ("e", "window"):
+            object.__setattr__(self, name, arguments.whole_number(getattr(self, name), name, 1))
 
     def after(self, loads: Sequence[Ranks]) -> bool:
         """Return whether the search ends now: see :meth:`StopCondition.after`."""
@@ -143,6 +153,52 @@ class Never:
     def after(self, loads: Sequence[Ranks]) -> bool:
         """Return False: the search never ends early. See :meth:`StopCondition.after`."""
         return False
+
+
+@dataclass(frozen=True, slots=True)
+class RankedRecall:
+    """Mean ranked recall@k at which a search stops. The index's calibration chooses the stop condition that reaches it.
+
+    Ranked recall is the share of true results that are found, weighted by their ranks (Terminus, Eq. 4, with ranks from
+    0 and the weights of ``Exponential()``). Raises InputError if the target is not above 0 and at most 1.
+    """
+
+    target: float
+
+    def __post_init__(self) -> None:
+        hint = "give more than 0, at most 1"
+        object.__setattr__(self, "target", arguments.share(self.target, "ranked_recall", hint))
+        if not self.target:
+            raise InputError("ranked_recall is 0", hint)
+
+
+def _rank_aware(window: int, epsilon: float = 0.0, tau: float = 1.8, beta: float = 0.5) -> RankAware:
+    return RankAware(Exponential(tau, beta), epsilon, window)
+
+
+_BY_NAME: dict[str, Callable[..., StopCondition]] = {
+    "rankaware": _rank_aware,
+    "budget": Budget,
+    "vbase": VBase,
+    "never": Never,
+}
+
+
+def choose_stop(stop: StopCondition | str | None, ranked_recall: float | None) -> StopCondition | RankedRecall | None:
+    """Return what ends a search, given the caller's arguments ``stop`` and ``ranked_recall``; None for the default.
+
+    ``stop`` may be a text: ``rankaware:window=8,epsilon=0.1,tau=1.8,beta=0.5``, ``vbase:e=10,window=4``,
+    ``budget:loads=20`` or ``never``. Raises InputError if both are given, or one of them is invalid.
+    """
+    if stop is None:
+        return None if ranked_recall is None else RankedRecall(ranked_recall)
+    if ranked_recall is not None:
+        raise InputError("stop and ranked_recall are both given", "give one of them")
+    if isinstance(stop, str):
+        return arguments.parse(stop, _BY_NAME, "stop condition")
+    if isinstance(stop, StopCondition) and not isinstance(stop, type):
+        return stop
+    raise InputError(f"stop is {arguments.shown(stop)}", f"give a StopCondition, or one of {', '.join(_BY_NAME)}")
 
 
 class SearchEffort(NamedTuple):
@@ -188,7 +244,7 @@ def rule_of(condition: StopCondition, k: int) -> StopRule | None:
 @lru_cache(maxsize=64)
 def _make_rule(condition: StopCondition, k: int) -> StopRule:
     if isinstance(condition, RankAware):
-        weights = np.fromiter((condition.weight(rank) for rank in range(k)), dtype=np.float64, count=k)
+        weights = np.fromiter(map(condition.weight, range(k)), dtype=np.float64, count=k)
         return StopRule(weights, condition.epsilon, condition.window, _WITHOUT_END)
     if isinstance(condition, VBase):
         return StopRule(np.ones(min(k, condition.e), dtype=np.float64), 0.0, condition.window, _WITHOUT_END)
@@ -197,21 +253,36 @@ def _make_rule(condition: StopCondition, k: int) -> StopRule:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Mean recall@k and mean number of loads, measured for searches with one k, one window and one width.
+    """Mean number of loads, recall@k and ranked recall@k, measured for searches with one k and one stop condition.
 
-    A search with ``width`` keeps ``width`` * k additional results: see
-    :attr:`monograph.vectors.design.Design.widths`.
+    The condition is :class:`RankAware` with this window, epsilon, tau and beta. A search with ``width`` keeps ``width``
+    * k additional results: see :attr:`monograph.vectors.design.Design.widths`. Ranked recall is measured with the
+    weights of ``Exponential()``, whatever the condition's weights are.
     """
 
     k: int
+    width: int
     window: int
-    recall: float
+    epsilon: float
+    tau: float
+    beta: float
     loads: float
-    width: int = 0
+    recall: float
+    ranked_recall: float
+
+    @property
+    def cost(self) -> float:
+        """Number of loads plus number of additional results: comparing a kept result again takes as long as a load."""
+        return self.loads + self.width * self.k
+
+    def reached(self, *, ranked: bool) -> float:
+        """Return the ranked recall, or else the recall."""
+        return self.ranked_recall if ranked else self.recall
 
     def stop(self, window_factor: float = 1.0) -> StopCondition:
         """Return the stop condition that was measured, with its window multiplied by ``window_factor``."""
-        return RankAware(window=max(1, round(self.window * window_factor)))
+        window = max(1, round(self.window * window_factor))
+        return RankAware(Exponential(self.tau, self.beta), self.epsilon, window)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,23 +292,23 @@ class Calibration:
     vectors: int = 0
     points: tuple[Point, ...] = ()
 
-    def point(self, k: int, target: float) -> Point | None:
-        """Return the cheapest measured point whose mean recall@k reaches the target.
+    def point(self, k: int, target: float, *, ranked: bool = False) -> Point | None:
+        """Return the cheapest measured point whose mean recall@k, or ranked recall@k, reaches the target.
 
-        The cost of a point is its number of loads plus its number of additional results. If k was not measured, the
-        points of the next larger measured k are used. If k is larger than all measured k, the points of the largest one
-        are used. If no point reaches a target below 1, the point with the highest recall is returned. If no point
-        reaches a target of 1, or if nothing was measured, return None: every cluster must be searched.
+        For a target of recall, only the points with the epsilon 0 are used: at equal recall, a larger epsilon saves no
+        loads. If k was not measured, the points of the next larger measured k are used. If k is larger than all
+        measured k, the points of the largest one are used. If no point reaches a target below 1, the point with the
+        highest recall is returned. If no point reaches a target of 1, or if nothing was measured, return None: every
+        cluster must be searched.
         """
         measured = {point.k for point in self.points}
         nearest_k = min((measured_k for measured_k in measured if measured_k >= k), default=max(measured, default=0))
-        points = [point for point in self.points if point.k == nearest_k]
-        enough = [point for point in points if point.recall >= target]
+        points = [point for point in self.points if point.k == nearest_k and (ranked or not point.epsilon)]
+        enough = [point for point in points if point.reached(ranked=ranked) >= target]
         if not enough and target < 1:
             # Do not search every cluster: it would take hundreds of times as long as the widest window.
-            return max(points, key=lambda point: point.recall, default=None)
-        # Each kept result is compared again at the end, which takes about as long as a load.
-        return min(enough, key=lambda point: point.loads + point.width * point.k, default=None)
+            return max(points, key=lambda point: point.reached(ranked=ranked), default=None)
+        return min(enough, key=lambda point: point.cost, default=None)
 
     def to_json(self) -> str:
         """Return the calibration as JSON, as it is stored in the file."""
@@ -248,3 +319,19 @@ class Calibration:
         """Return the calibration that :meth:`to_json` wrote."""
         vectors, points = json.loads(text)
         return cls(vectors, tuple(Point(*point) for point in points))
+
+
+def cheapest_points(points: Iterable[Point]) -> tuple[Point, ...]:
+    """Return the points that :meth:`Calibration.point` can return, cheapest first.
+
+    A point is left out if another point for the same k reaches at least as much for the same cost or less.
+    """
+    kept: dict[Point, None] = {}
+    highest: dict[tuple[int, bool], float] = {}
+    for point in sorted(points, key=lambda point: (point.cost, -point.recall, point.epsilon)):
+        for ranked in (False, True):
+            key = point.k, ranked
+            if (ranked or not point.epsilon) and point.reached(ranked=ranked) > highest.get(key, -1.0):
+                highest[key] = point.reached(ranked=ranked)
+                kept[point] = None
+    return tuple(kept)

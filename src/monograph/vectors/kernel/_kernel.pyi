@@ -219,10 +219,6 @@ class Course:
         """Ranks below k of the new results of the last load, ascending."""
 
     @property
-    def firsts(self) -> list[int]:
-        """Best rank of a new result of each load; k for a load that brought no new result below rank k."""
-
-    @property
     def loads(self) -> int: ...
     @property
     def compared(self) -> int: ...

@@ -116,8 +116,7 @@ class Course {
     std::int64_t loads = 0;
     std::size_t compared = 0;
     Pool &pool;
-    std::vector<std::int64_t> spent;  // Numbers of the clusters of the last bring() that have been searched.
-    std::vector<std::int64_t> firsts; // Best rank of a new result of each load; k if there is none below k.
+    std::vector<std::int64_t> spent; // Numbers of the clusters of the last bring() that have been searched.
 
   private:
     // Returns the `count` nearest centroids in order. It collects candidates at least as good as the worst one kept,
@@ -161,10 +160,6 @@ class Course {
         held.scan(query_, allowed_, pool, next);
         compared += held.entries();
         ++loads;
-        const std::size_t shown = std::min(k_, pool.filled);
-        const auto first = static_cast<std::size_t>(
-            std::find(pool.fresh.begin(), pool.fresh.begin() + static_cast<std::ptrdiff_t>(shown), 1) - pool.fresh.begin());
-        firsts.push_back(static_cast<std::int64_t>(first < shown ? first : k_));
         bool any = false;
         double worth = 0;
         const std::size_t seen = std::min({k_, pool.filled, rule_.weights.size()});

@@ -681,7 +681,6 @@ void bind_courses(nb::module_ &module) {
         .def_ro("spent", &HeldCourse::spent)
         .def_prop_ro("sure", &HeldCourse::sure)
         .def_prop_ro("ranks", [](const HeldCourse &course) { return course.pool.ranks(course.k()); })
-        .def_ro("firsts", &HeldCourse::firsts)
         .def_ro("loads", &HeldCourse::loads)
         .def_ro("compared", &HeldCourse::compared);
     module.attr("ENOUGH") = static_cast<std::int64_t>(Course::ENOUGH);
