@@ -33,6 +33,7 @@ _MODULES = {
     "monograph.values.content": "Chunk Document Passage Section Valid Version",
     "monograph.values.state": "Finding Stats",
     "monograph.values.work": "Plan Problem Progress Report",
+    "monograph.vectors.stop": "Budget Exponential Never RankAware StopCondition VBase",
 }
 __all__ = [name for names in _MODULES.values() for name in names.split()]
 
@@ -82,5 +83,11 @@ if TYPE_CHECKING:
     from monograph.values.work import Problem as Problem
     from monograph.values.work import Progress as Progress
     from monograph.values.work import Report as Report
+    from monograph.vectors.stop import Budget as Budget
+    from monograph.vectors.stop import Exponential as Exponential
+    from monograph.vectors.stop import Never as Never
+    from monograph.vectors.stop import RankAware as RankAware
+    from monograph.vectors.stop import StopCondition as StopCondition
+    from monograph.vectors.stop import VBase as VBase
 else:
     __getattr__, __dir__ = lazy_names(__name__, _MODULES)

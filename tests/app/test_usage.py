@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from monograph import Document, Monograph
-from support.corpora import copy_archive
+from support.corpora import clustered_archive, copy_archive
 from support.forks import COMMANDS, run
 
 NOTES = [
@@ -199,3 +199,16 @@ def test_requests_for_nothing_say_why_nothing_is_found(
     warning: str, command: str, others: tuple[str, ...], notes: Path
 ) -> None:
     assert warning in run(command, notes, *others)
+
+
+def test_command_line_searches_stop_at_the_given_condition(tmp_path: Path) -> None:
+    path = clustered_archive(tmp_path / "a.mono")
+
+    def loads(*options: str) -> int:
+        hits = json.loads(run("search", path, "which comet?", "--how", "dense", "--json", *options))
+        return int(hits[0]["origins"][0]["effort"]["loads"])
+
+    assert loads("--stop", "budget:loads=1") == 1
+    assert loads("--ranked-recall", "0.9") > 1
+    both = ("--stop", "never", "--ranked-recall", "0.9")
+    assert "both given" in run("search", path, "which comet?", *both, code=2)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monograph import Document, Monograph, Settings
+from monograph import Budget, Document, Monograph, Settings
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import InputError, NotFound, NotOnShelf
 from monograph.explore import nodes
@@ -156,6 +156,14 @@ def test_shelf_reads_one_version_until_refreshed(made: Shelf, tmp_path: Path) ->
             reader.document("d5")
     with Shelf.open(made.url, version=2, home=tmp_path / "here") as before:
         assert before.document("d5").text == DOCUMENTS[5].text
+
+
+def test_shards_accept_stop_conditions(made: Shelf) -> None:
+    expected = made.search("Anna Calder", how="hybrid")
+    options: list[dict[str, Any]] = [{"stop": "budget:loads=1"}, {"stop": Budget(1)}, {"ranked_recall": 0.9}]
+    assert all(made.search("Anna Calder", how="hybrid", **one) == expected for one in options)
+    with pytest.raises(InputError, match="searches no vectors"):
+        made.search("Anna Calder", how="lexical", ranked_recall=0.9)
 
 
 def test_catalogue_with_other_names_is_detected(made: Shelf) -> None:

@@ -44,6 +44,12 @@ def copy_archive(path: Path, documents: Sequence[Document], embedder: Embedder |
     return Path(shutil.copyfile(built, path))
 
 
+def clustered_archive(path: Path) -> Path:
+    """Copy an archive whose vector index has two clusters to `path`. A search for 10 results needs one of them."""
+    documents = [Document(f"Note {number}: the comet of {1800 + number}.", id=f"n{number}") for number in range(400)]
+    return copy_archive(path, documents, vector_index="graph")
+
+
 @functools.cache
 def _session_folder() -> tempfile.TemporaryDirectory[str]:
     """Return a folder that is removed when the interpreter ends."""

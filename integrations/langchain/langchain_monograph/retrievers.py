@@ -20,7 +20,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_monograph.documents import as_document, plain, store_documents
 from langchain_monograph.embeddings import as_embedder
 from langchain_monograph.over_file import OverFile
-from monograph import Graph, Hit, Reranker, Strategy, Tree
+from monograph import Graph, Hit, Reranker, StopCondition, Strategy, Tree
 from monograph.models import Embedder
 from monograph_tools import build_graph, in_thread, to_write, warn_of_problems
 
@@ -77,6 +77,14 @@ class FileRetriever(OverFile, BaseRetriever, extra="forbid"):
     None: the reranker that the file was opened with.
     """
 
+    stop: str | StopCondition | None = None
+    """When the search of the vector index ends: a stop condition, or its text, such as ``budget:loads=20``.
+
+    None: at ``ranked_recall`` or, without it, at the target recall of the file. See ``Monograph.search``.
+    """
+    ranked_recall: float | None = None
+    """Ranked recall at which the search of the vector index ends, above 0 and at most 1; only without ``stop``."""
+
     @property
     def lc_attributes(self) -> dict[str, Any]:
         """Fields to serialize: the path or address of ``monograph``, and the string that names the reranker."""
@@ -109,8 +117,9 @@ class FileRetriever(OverFile, BaseRetriever, extra="forbid"):
         how = chosen._strategy()
         vector = self._file.query_vector(query, how, argument="embedding")
         return self._file.monograph.search(
-            query, chosen.k, how, plain(chosen.filter), vector=vector, reranker=self.reranker, as_of=self.as_of
-        )
+            query, chosen.k, how, plain(chosen.filter), vector=vector, reranker=self.reranker, as_of=self.as_of,
+            stop=self.stop, ranked_recall=self.ranked_recall,
+        )  # fmt: skip
 
     @abstractmethod
     def _strategy(self) -> str | Strategy:

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 
 from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStore
@@ -262,19 +262,33 @@ class EcoVectorStore(tools.FileStore, VectorStore):
     reset_collection = delete_collection
 
     def similarity_search(  # type: ignore[override]  # an unknown argument is an error
-        self, query: str, k: int = 4, *, filter: Filter | None = None, how: How | None = None
+        self,
+        query: str,
+        k: int = 4,
+        *,
+        filter: Filter | None = None,
+        how: How | None = None,
+        **stopping: Unpack[tools.Stopping],
     ) -> list[Document]:
         """Return documents, best first; see ``similarity_search_with_score``."""
-        return [document for document, _ in self.similarity_search_with_score(query, k, filter=filter, how=how)]
+        found = self.similarity_search_with_score(query, k, filter=filter, how=how, **stopping)
+        return [document for document, _ in found]
 
     def similarity_search_with_score(
-        self, query: str, k: int = 4, *, filter: Filter | None = None, how: How | None = None
+        self,
+        query: str,
+        k: int = 4,
+        *,
+        filter: Filter | None = None,
+        how: How | None = None,
+        **stopping: Unpack[tools.Stopping],
     ) -> list[tuple[Document, float]]:
         """Return documents and their scores, best first.
 
         The default score is the relevance, from 0 to 1. In the mode ``dense`` it is the cosine (0 for a negative
         cosine). In other search modes it is relative to the best hit. The store's parameter ``scores`` selects
-        another convention. ``how`` is the search mode of this call; None for that of the store.
+        another convention. ``how`` is the search mode of this call; None for that of the store. ``stop`` or
+        ``ranked_recall`` says when the search of the vector index ends: see ``Monograph.search``.
 
         Raises InputError if ``k`` is below 0, or ``how`` is not a search mode that returns documents. Raises
         InvalidFilter if the filter cannot be understood.
@@ -285,16 +299,19 @@ class EcoVectorStore(tools.FileStore, VectorStore):
             strategy = "hybrid" if lexical_too else "dense"
         if self._embedding is None:
             tools.require_query_vector(self.monograph, strategy, "embedding")
-        return self._search(k, filter, lambda limit, where: self.monograph.search(query, limit, strategy, where))
+        return self._search(
+            k, filter, lambda limit, where: self.monograph.search(query, limit, strategy, where, **stopping)
+        )
 
     def similarity_search_by_vector(  # type: ignore[override]  # an unknown argument is an error
-        self, embedding: list[float], k: int = 4, *, filter: Filter | None = None
+        self, embedding: list[float], k: int = 4, *, filter: Filter | None = None, **stopping: Unpack[tools.Stopping]
     ) -> list[Document]:
         """Return the documents nearest to a vector, nearest first."""
-        return [document for document, _ in self.similarity_search_with_score_by_vector(embedding, k, filter=filter)]
+        found = self.similarity_search_with_score_by_vector(embedding, k, filter=filter, **stopping)
+        return [document for document, _ in found]
 
     def similarity_search_with_score_by_vector(
-        self, embedding: list[float], k: int = 4, *, filter: Filter | None = None
+        self, embedding: list[float], k: int = 4, *, filter: Filter | None = None, **stopping: Unpack[tools.Stopping]
     ) -> list[tuple[Document, float]]:
         """Return the documents nearest to a vector, and their scores.
 
@@ -302,26 +319,41 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         convention. Raises InputError if the vector has another dimension than the file's.
         """
         archive = self.monograph
-        return self._search(k, filter, lambda limit, where: tools.dense_hits(archive, "", limit, where, embedding))
+        return self._search(
+            k, filter, lambda limit, where: tools.dense_hits(archive, "", limit, where, embedding, **stopping)
+        )
 
     def similarity_search_with_vectors(
-        self, query: str, k: int = 4, *, filter: Filter | None = None, how: How | None = None
+        self,
+        query: str,
+        k: int = 4,
+        *,
+        filter: Filter | None = None,
+        how: How | None = None,
+        **stopping: Unpack[tools.Stopping],
     ) -> list[tuple[Document, list[float]]]:
         """Return documents with their vectors (unit length), best first; see ``similarity_search_with_score``."""
-        documents = self.similarity_search(query, k, filter=filter, how=how)
+        documents = self.similarity_search(query, k, filter=filter, how=how, **stopping)
         chunks = self.monograph.fetch([document.id for document in documents if document.id is not None], vectors=True)
         vectors = {chunk.chunk.id: [] if chunk.vector is None else chunk.vector.tolist() for chunk in chunks}
         return [(document, vectors.get(document.id or "", [])) for document in documents]
 
     def max_marginal_relevance_search(  # type: ignore[override]  # an unknown argument is an error
-        self, query: str, k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, *, filter: Filter | None = None
+        self,
+        query: str,
+        k: int = 4,
+        fetch_k: int = 20,
+        lambda_mult: float = 0.5,
+        *,
+        filter: Filter | None = None,
+        **stopping: Unpack[tools.Stopping],
     ) -> list[Document]:
         """Return k documents that are near to the query and unlike each other, chosen from the ``fetch_k`` nearest.
 
         See ``max_marginal_relevance_search_by_vector``.
         """
         vector = self.query_vector(query)
-        return self.max_marginal_relevance_search_by_vector(vector, k, fetch_k, lambda_mult, filter=filter)
+        return self.max_marginal_relevance_search_by_vector(vector, k, fetch_k, lambda_mult, filter=filter, **stopping)
 
     def max_marginal_relevance_search_by_vector(  # type: ignore[override]  # an unknown argument is an error
         self,
@@ -331,6 +363,7 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         lambda_mult: float = 0.5,
         *,
         filter: Filter | None = None,
+        **stopping: Unpack[tools.Stopping],
     ) -> list[Document]:
         """Return k documents that are near to a vector and unlike each other, chosen from the ``fetch_k`` nearest.
 
@@ -339,7 +372,7 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         """
         if not 0 <= lambda_mult <= 1:
             raise InputError(f"lambda_mult is {lambda_mult:g}", "give 0 to 1")
-        scored = self.similarity_search_with_score_by_vector(embedding, max(k, fetch_k), filter=filter)
+        scored = self.similarity_search_with_score_by_vector(embedding, max(k, fetch_k), filter=filter, **stopping)
         by_id = {document.id: document for document, _ in scored if document.id is not None}
         return tools.select_diverse(self.monograph, by_id, embedding, k, lambda_mult)
 

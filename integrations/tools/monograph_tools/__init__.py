@@ -21,7 +21,7 @@ _MODULES = {
     "monograph_tools.calls": "ClosesFile FileStore in_thread refuse_unknown warn_of_problems",
     "monograph_tools.faults": "for_agents",
     "monograph_tools.file_handle": (
-        "COLLECTION AnyArchive FileHandle SPANS archive_of build_graph dense_hits opened reduce_texts"
+        "COLLECTION AnyArchive FileHandle SPANS Stopping archive_of build_graph dense_hits opened reduce_texts"
         " require_query_vector whole_documents"
     ),
     "monograph_tools.offering": "Tool offered wrong_arguments",
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from monograph_tools.file_handle import SPANS as SPANS
     from monograph_tools.file_handle import AnyArchive as AnyArchive
     from monograph_tools.file_handle import FileHandle as FileHandle
+    from monograph_tools.file_handle import Stopping as Stopping
     from monograph_tools.file_handle import archive_of as archive_of
     from monograph_tools.file_handle import build_graph as build_graph
     from monograph_tools.file_handle import dense_hits as dense_hits

@@ -8,7 +8,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
 from monograph import Chunk, Document, Hit, Monograph, Reader, Settings, strategy
 from monograph.errors import InputError, ModelError, ModelMismatch
@@ -16,9 +16,16 @@ from monograph.models import Embedder, is_given
 from monograph.shelf import is_shelf, only_file, place_of, whole_file
 
 if TYPE_CHECKING:
-    from monograph import Strategy
+    from monograph import StopCondition, Strategy
     from monograph.shelf import Archive
     from monograph.values import Float32
+
+
+class Stopping(TypedDict, total=False):
+    """Arguments that say when the search of the vector index ends: see :meth:`monograph.Monograph.search`."""
+
+    stop: StopCondition | str | None
+    ranked_recall: float | None
 
 
 class Store(Protocol):
@@ -309,6 +316,7 @@ def dense_hits(
     k: int,
     where: Mapping[str, Any] | None,
     vector: Sequence[float] | Float32 | None,
+    **stopping: Unpack[Stopping],
 ) -> list[Hit]:
     """Return the k hits nearest to ``vector``; if it is None, nearest to the vector of ``text``.
 
@@ -316,7 +324,7 @@ def dense_hits(
     returned, in reading order, with relevance 0; without conditions in ``where``, no chunk is returned.
     """
     asks = text is not None or vector is not None
-    hits = archive.search(text or "", k, how="dense", where=where, vector=vector) if asks else []
+    hits = archive.search(text or "", k, how="dense", where=where, vector=vector, **stopping) if asks else []
     if hits or not where:
         return hits
     return [

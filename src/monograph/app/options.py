@@ -45,6 +45,19 @@ How = Annotated[
         autocompletion=how_to_search,
     ),
 ]
+Stop = Annotated[
+    str,
+    typer.Option(
+        "--stop",
+        metavar="CONDITION",
+        help="When to stop reading the vector index: rankaware:window=8,epsilon=0.1,tau=1.8,beta=0.5, "
+        "vbase:e=10,window=4, budget:loads=20, or never.",
+    ),
+]
+RankedRecall = Annotated[
+    float | None,
+    typer.Option("--ranked-recall", help="Stop reading the vector index at this ranked recall, above 0 to 1."),
+]
 Where = Annotated[
     list[str] | None,
     typer.Option(

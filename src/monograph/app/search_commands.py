@@ -21,6 +21,8 @@ def search(
     where: options.Where = None,
     within: options.Within = None,
     as_of: options.AsOf = "",
+    stop: options.Stop = "",
+    ranked_recall: options.RankedRecall = None,
     explain: Annotated[bool, typer.Option("--explain", "-e", help="Print how each hit was found.")] = False,
     html: options.Html = None,
     reranker: options.Reranker = "",
@@ -41,7 +43,7 @@ def search(
     """
     with opened_archive(file, within, as_of, trust=trust, reranker=reranker) as archive:
         question, condition = query_and_filter(archive, query, where, k)
-        hits = archive.search(question, k, how, condition)
+        hits = archive.search(question, k, how, condition, stop=stop or None, ranked_recall=ranked_recall)
         confidence = 1.0
         if not json_output:
             from monograph.library.questions import confidence_in

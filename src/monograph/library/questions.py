@@ -20,6 +20,7 @@ from monograph.search.strategies import Tree, strategy
 from monograph.store.documents.filters import EVERYTHING, CompiledFilter, compile_condition
 from monograph.values import arguments
 from monograph.values.arguments import BUDGET, DEFAULT_CUT, FOUND, MAX_TOKENS
+from monograph.vectors.stop import choose_stop
 
 if TYPE_CHECKING:
     from monograph.answer.pack import Packing
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from monograph.search.reader import Reader
     from monograph.values import Answer, Context, Float32, Hit, PassageOrder, ReducedHit, Turn
     from monograph.values.answer import TokenCounter
+    from monograph.vectors.stop import StopCondition
     from monograph.where import Moment
 
 MANY = 10_000
@@ -55,6 +57,8 @@ class Questions:
         vector: Sequence[float] | Float32 | None = None,
         reranker: Reranker | str | None = None,
         as_of: Moment | None = None,
+        stop: StopCondition | str | None = None,
+        ranked_recall: float | None = None,
     ) -> list[Hit]:
         """Return at most k hits, best first. Hits are chunks; a search of the tree also returns summaries.
 
@@ -80,18 +84,30 @@ class Questions:
             file was opened with. An empty text: no reranker. The model's scores are stored in the file.
         as_of:
             Search the file as it was at the end of this moment: see :meth:`Monograph.as_of`. None: the present file.
+        stop:
+            Condition that ends the search of the vector index. None: the one that reaches ``target_recall`` of
+            :meth:`Monograph.open`. A :class:`~monograph.RankAware`, :class:`~monograph.VBase`,
+            :class:`~monograph.Budget` or :class:`~monograph.Never`, an object of your own, or a text:
+            ``rankaware:window=8,epsilon=0.1,tau=1.8,beta=0.5``, ``vbase:e=10,window=4``, ``budget:loads=20`` or
+            ``never``. An index that compares every vector ignores it.
+        ranked_recall:
+            Ranked recall at which the search of the vector index stops, above 0 and at most 1, instead of ``stop``. It
+            is the share of the nearest vectors that are found, weighted by rank: see
+            :class:`monograph.vectors.stop.RankedRecall`.
 
         Raises
         ------
         InputError
             If a number is out of range, no strategy has that name, the filter is invalid, the file has no tree and the
-            search needs one, or the vector has another dimension than the file's.
+            search needs one, or the vector has another dimension than the file's. If ``stop`` and ``ranked_recall`` are
+            both given, or one is given in the modes ``lexical`` and ``tfidf``, which search no vectors.
         ModelError
             If the search needs the query's vector, and the file's embedder cannot be loaded here or has changed.
         """
         file = self._file if as_of is None else self._at(as_of)
         reranking = _make_reranking(file, reranker)
-        request = Query(query, k, strategy(how), allowed(where), given_vector(vector), reranking)
+        chosen_stop = choose_stop(stop, ranked_recall)
+        request = Query(query, k, strategy(how), allowed(where), given_vector(vector), reranking, stop=chosen_stop)
         with searched(file, request) as (_, hits):
             return hits
 
@@ -133,6 +149,8 @@ class Questions:
         threshold: float = 0.0,
         reranker: Reranker | str | None = None,
         as_of: Moment | None = None,
+        stop: StopCondition | str | None = None,
+        ranked_recall: float | None = None,
     ) -> Context:
         """Return a context: the text that a model needs to answer a question, with citations.
 
@@ -141,7 +159,7 @@ class Questions:
 
         Parameters
         ----------
-        query, k, how, where, reranker, as_of:
+        query, k, how, where, reranker, as_of, stop, ranked_recall:
             As for :meth:`search`, with its errors.
         budget:
             Largest number of tokens of the context's text, at least 1. The prompt adds about a hundred tokens.
@@ -161,7 +179,8 @@ class Questions:
 
         packing = Packing(budget, cut, order, count)
         file = self._file if as_of is None else self._at(as_of)
-        request = Query(query, k, strategy(how), allowed(where), reranker=_make_reranking(file, reranker))
+        reranking, chosen_stop = _make_reranking(file, reranker), choose_stop(stop, ranked_recall)
+        request = Query(query, k, strategy(how), allowed(where), reranker=reranking, stop=chosen_stop)
         confidence.check(threshold)
         with searched(file, request) as (reader, hits):
             context = _make_context(file, reader, request, hits, packing)

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from monograph.store.documents.chunks import LoadedChunk
     from monograph.store.documents.filters import CompiledFilter
     from monograph.values import Effort, Float32, Path
+    from monograph.vectors.stop import RankedRecall, StopCondition
 
 POOL = 100
 """Number of candidates that each retriever passes to a fusion. If k is larger than POOL, k candidates are passed.
@@ -123,12 +124,20 @@ def ranking(
     return Ranking(retriever, tuple(rows), tuple(map(scores.__getitem__, rows)), effort)
 
 
-def nearest(reader: Reader, vector: Float32, k: int, allowed: CompiledFilter, *, window_factor: float = 1.0) -> Ranking:
+def nearest(
+    reader: Reader,
+    vector: Float32,
+    k: int,
+    allowed: CompiledFilter,
+    *,
+    window_factor: float = 1.0,
+    stop: StopCondition | RankedRecall | None = None,
+) -> Ranking:
     """Return a ranking of the k allowed chunks with the highest cosine to a vector; empty for a zero vector.
 
-    ``window_factor`` is a factor on the window of the stop condition: see :class:`monograph.search.reader.PoolRequest`.
+    ``window_factor`` and ``stop`` end the search: see :class:`monograph.search.reader.PoolRequest`.
     """
-    pool = reader.pool(PoolRequest(k, allowed, vector=vector, window_factor=window_factor))
+    pool = reader.pool(PoolRequest(k, allowed, vector=vector, window_factor=window_factor, stop=stop))
     return ranking(reader, "dense", pool.dense, k, pool.effort)
 
 

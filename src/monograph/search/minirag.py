@@ -85,7 +85,7 @@ def search(reader: Reader, query: Query) -> list[Hit]:
     """
     vector, k, embedder = query.vector_by(reader), rerank.most(query), reader.models.embedder
     question = parse(reader, query)
-    pool = nearest(reader, vector, max(POOL, k), query.filter)
+    pool = nearest(reader, vector, max(POOL, k), query.filter, stop=query.stop)
     starts = _find_starting_nodes(reader, embedder, question)
     if not starts or not pool.rows:
         return rerank.hits(query, cosine_hits(reader, pool, k))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from monograph.search.reader import Reader
     from monograph.store.documents.filters import CompiledFilter
     from monograph.values import Float32, Hit
+    from monograph.vectors.stop import RankedRecall, StopCondition
 
 MOST_CHARACTERS = 16_384
 """Longest query, in characters, about 2,700 words. Longer queries are cut to this length."""
@@ -76,11 +77,15 @@ class Query:
     answer_types:
         The entity types that the answer may have, according to a language model; empty unless the mode has
         ``asks_model``.
+    stop:
+        Ends the search of the vector index: a stop condition, or a ranked recall to reach. None stops at the index's
+        target recall.
 
     Raises
     ------
     InputError
-        If the text cannot be searched for, or k is not a whole number of at least 0.
+        If the text cannot be searched for, k is not a whole number of at least 0, or ``stop`` is given for a mode that
+        searches no vectors.
     """
 
     text: str
@@ -90,6 +95,7 @@ class Query:
     vector: Float32 | None = None
     reranker: Reranking | None = None
     answer_types: tuple[str, ...] = ()
+    stop: StopCondition | RankedRecall | None = None
 
     def __post_init__(self) -> None:
         arguments.text(self.text, "the query")
@@ -98,6 +104,11 @@ class Query:
             warnings.warn(message, stacklevel=2)
             object.__setattr__(self, "text", self.text[:MOST_CHARACTERS])
         object.__setattr__(self, "k", arguments.whole_number(self.k, "k", 0))
+        if self.stop is not None and not getattr(self.how, "needs_vector", True):
+            raise InputError(
+                f"the search mode {self.how} searches no vectors, so nothing can stop that search",
+                "leave out stop and ranked_recall, or search by dense, hybrid, graph, tree or auto",
+            )
 
     def vector_by(self, reader: Reader) -> Float32:
         """Return the question's vector, float32 (dimension,).

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from monograph.store.graph.graphs import Records, SubjectChunk
     from monograph.store.words.postings import Postings
     from monograph.values import Effort, Float32, Mention, Summary
+    from monograph.vectors.stop import RankedRecall, StopCondition
 
 EVIDENCE = np.dtype([("row", "<i8"), ("document", "<i8"), ("words", "<u8"), ("hash", "<u8")])
 """Record of a chunk in a graph search.
@@ -81,6 +82,7 @@ class PoolRequest:
     ``vector`` is float32 (dimension,). If it is None or zero, there is no dense ranking.
     ``window_factor`` makes the vector search stop later if it is above 1. The search stops after a number of successive
     clusters that bring no useful result. This number, the window, is multiplied by the factor.
+    ``stop`` ends the vector search: a stop condition, or a ranked recall to reach; None for the index's target recall.
     ``walk`` requests the additional data about the chunks that a graph search needs; None for other searches.
     """
 
@@ -90,6 +92,7 @@ class PoolRequest:
     counts: Counts | None = None
     vector: Float32 | None = None
     window_factor: float = 1.0
+    stop: StopCondition | RankedRecall | None = None
     walk: WalkRequest | None = None
 
 
@@ -311,7 +314,7 @@ class Reader(Protocol):
     # The tree of summaries.
 
     def nearest_summaries(
-        self, vector: Float32, k: int, allowed: CompiledFilter
+        self, vector: Float32, k: int, allowed: CompiledFilter, stop: StopCondition | RankedRecall | None = None
     ) -> tuple[list[tuple[int, float]], Effort | None]:
         """Return ((node, cosine) of the k summaries nearest to a vector, effort of the search), nearest first.
 

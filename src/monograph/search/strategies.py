@@ -247,7 +247,9 @@ def _search_hybrid(reader: Reader, query: Query, alpha: float | None = None, cou
     k = query.k if query.reranker is None else rerank.most(query)
     vector = None if alpha == 0 else query.vector_by(reader)
     if alpha == 1 and vector is not None:
-        ranking = fusion.nearest(reader, vector, max(k, LEAST), query.filter, window_factor=WINDOW_FACTOR)
+        ranking = fusion.nearest(
+            reader, vector, max(k, LEAST), query.filter, window_factor=WINDOW_FACTOR, stop=query.stop
+        )
         hits = fusion.cosine_hits(reader, ranking, k)
     else:
         pool = max(fusion.POOL, k)
@@ -301,23 +303,4 @@ def strategy(how: str | Strategy) -> Strategy:
         if isinstance(how, Strategy) and not isinstance(how, type):
             return how
         raise InputError(f"how is {arguments.shown(how)}", f"give a Strategy, or one of {', '.join(STRATEGIES)}")
-    name, _, written = how.partition(":")
-    mode = STRATEGIES.get(name)
-    if mode is None:
-        raise InputError(f"unknown search mode {arguments.shown(name)}", f"give one of {', '.join(STRATEGIES)}")
-    if not written:
-        return cast("Strategy", mode())
-    parameter_names = [field.name for field in fields(mode)]
-    parameters: dict[str, Any] = {}
-    for part in written.split(","):
-        key, _, value = part.partition("=")
-        key = key.strip()
-        if key not in parameter_names:
-            known = ", ".join(parameter_names)
-            hint = f"its parameters are {known}" if known else f"it has none: write {name}"
-            raise InputError(f"the search mode {name!r} has no parameter {arguments.shown(key)}", hint)
-        try:
-            parameters[key] = json.loads(value)
-        except (ValueError, RecursionError):
-            raise InputError(f"{key} is {arguments.shown(value)}", "give a number, true or false") from None
-    return cast("Strategy", mode(**parameters))
+    return cast("Strategy", arguments.parse(how, STRATEGIES, "search mode"))

@@ -26,9 +26,9 @@ def search(reader: Reader, query: Query, detail: float | None, budget: int | Non
     ``detail`` and ``budget`` are the parameters of :class:`monograph.search.strategies.Tree`.
     """
     vector, k = query.vector_by(reader), rerank.most(query)
-    scored, effort = reader.nearest_summaries(vector, k, query.filter)
+    scored, effort = reader.nearest_summaries(vector, k, query.filter, query.stop)
     summaries = Ranking("tree", tuple(node for node, _ in scored), tuple(score for _, score in scored), effort)
-    rankings = (nearest(reader, vector, k, query.filter), summaries)
+    rankings = (nearest(reader, vector, k, query.filter, stop=query.stop), summaries)
     hits = rerank.hits(query, _load_hits(reader, rankings, _choose(rankings, k, detail)))
     if budget is not None:
         hits = _fit_budget(hits, budget, detail)

@@ -88,7 +88,7 @@ def pool(
         counts = reader.count(words, allowed=query.filter)
         frequencies = {word: counts.chunks[word] for word in words if word in counts.chunks}
     rarest = sorted(frequencies, key=frequencies.__getitem__)[:MOST_WORDS]
-    candidates = reader.pool(PoolRequest(k, query.filter, rarest, counts, vector, walk=walk))
+    candidates = reader.pool(PoolRequest(k, query.filter, rarest, counts, vector, stop=query.stop, walk=walk))
     lexical = ranking(reader, "lexical", candidates.lexical, k)
     rankings = [replace(lexical, is_exhaustive=len(lexical.rows) < k)]
     if vector is not None:

@@ -31,6 +31,7 @@ from monograph.store.graph import names as stored_names
 from monograph.store.graph.graphs import NAMED, Records
 from monograph.store.words import terms
 from monograph.values import Effort, Float32, Mention, Summary
+from monograph.vectors.stop import RankedRecall, StopCondition
 
 K = TypeVar("K")
 MOST_WORDS = 65_536
@@ -287,7 +288,7 @@ class ShelfReader:
     # A shelf has no tree of summaries.
 
     def nearest_summaries(
-        self, vector: Float32, k: int, allowed: CompiledFilter
+        self, vector: Float32, k: int, allowed: CompiledFilter, stop: StopCondition | RankedRecall | None = None
     ) -> tuple[list[tuple[int, float]], Effort | None]:
         _refuse_tree()
 

@@ -179,7 +179,7 @@ class ShardReader(GraphState):
         scored = [] if of_all is None else self._bm25(request.words, min(most, k), of_all, allowed)
         lexical = pools.select_best(scored, most, k)
         if request.vector is not None and request.vector.any():
-            nearest, effort, _ = self.snapshot.nearest(request.vector, k, allowed, request.window_factor)
+            nearest, effort, _ = self.snapshot.nearest(request)
             dense = pools.select_best(nearest, most, k, effort)
         subjects = self.subject_chunks(keys, allowed) if keys else []
         parts = [part.records["row"].tolist() for part in (lexical, dense) if part is not None]

@@ -21,6 +21,7 @@ from monograph.errors import ModelUnavailable
 from monograph.models import Completion
 from support.api_server import BASE, OPERATIONS, Client, address, serving
 from support.built_pages import built, sections
+from support.corpora import clustered_archive
 from support.forks import run
 from support.model_server import ModelServer
 
@@ -145,6 +146,21 @@ def test_each_file_is_searched_separately(path: Path, tmp_path: Path) -> None:
         assert client.get("/search", q="the comet", how="tree", file="other").status == 400
         assert client.get("/stats", file="other").json["documents"] == 1
         assert client.get("/stats").json["documents"] == 28
+
+
+def test_http_searches_stop_at_the_given_condition(tmp_path: Path) -> None:
+    with (
+        Monograph.open(clustered_archive(tmp_path / "a.mono"), read_only=True) as archive,
+        serving({"archive": archive}) as client,
+    ):
+
+        def loads(**options: str) -> int:
+            (file,) = client.get("/search", q="which comet?", how="dense", **options).json["files"]
+            return int(file["hits"][0]["hit"]["origins"][0]["effort"]["loads"])
+
+        assert loads(stop="budget:loads=1") == 1
+        assert loads(stop="never") == loads(ranked_recall="0.9") > 1
+        assert client.get("/search", q="comet", stop="sometimes").status == 400
 
 
 def test_answers_are_streamed(path: Path) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import copy
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta, timezone
+from functools import partial
 from pathlib import Path
 from threading import get_ident
 from typing import Any, get_args
@@ -38,6 +39,7 @@ from monograph.errors import (
 from monograph.shelf import whole_file
 from monograph_tools import convert_score
 from monograph_tools.scores import Convention
+from support.corpora import clustered_archive
 from support.event_loops import note_threads
 from support.models import HashEmbedder
 
@@ -529,3 +531,36 @@ def test_langchain_embedders_convert_both_ways(tmp_path: Path) -> None:
         assert monograph.search("the bellows", 1, how="dense")[0].chunk.document_id == "b"
         ours = MonographEmbeddings(monograph.embedder)
         assert asyncio.run(ours.aembed_query("anvil")) == pytest.approx(theirs.embed(["anvil"])[0].tolist())
+
+
+def test_langchain_stores_and_retrievers_stop_as_asked(tmp_path: Path) -> None:
+    path = clustered_archive(tmp_path / "a.mono")
+    calls: list[int] = []
+
+    class FirstLoad:
+        def after(self, loads: Sequence[Sequence[int]]) -> bool:
+            calls.append(len(loads))
+            return True
+
+    with EcoVectorStore(path) as store:
+        vector = store.query_vector("which comet?")
+        searches: list[Callable[..., list[Any]]] = [
+            partial(store.similarity_search, "which comet?"),
+            partial(store.similarity_search_with_vectors, "which comet?"),
+            partial(store.similarity_search_by_vector, vector),
+            partial(store.max_marginal_relevance_search, "which comet?"),
+        ]
+        for search in searches:
+            assert search(k=3, stop=FirstLoad())
+            assert calls.pop() == 1
+            assert search(k=3, stop="budget:loads=1")
+            assert search(k=3, ranked_recall=0.9)
+        with pytest.raises(InputError, match="searches no vectors"):
+            store.similarity_search("comet", how="lexical", stop="never")
+    with HybridRetriever(monograph=path, stop=FirstLoad()) as retriever:
+        assert retriever.invoke("which comet?")
+        assert calls == [1]
+    with HybridRetriever(monograph=path, ranked_recall=0.9) as retriever:
+        assert retriever.invoke("which comet?")
+    with HybridRetriever(monograph=path, stop="never", ranked_recall=0.9) as both, pytest.raises(InputError):
+        both.invoke("which comet?")

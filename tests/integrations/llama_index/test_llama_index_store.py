@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from threading import get_ident
 from typing import Any
@@ -47,11 +47,13 @@ from llama_index.core.vector_stores.utils import build_metadata_filter_fn
 
 import monograph as own
 from llama_index.embeddings.monograph import LlamaIndexEmbedder, MonographEmbedding
+from llama_index.retrievers.monograph import HybridRetriever
 from llama_index.vector_stores.monograph import EcoVectorStore, HitNode
 from llama_index.vector_stores.monograph.where import as_where
 from monograph import Monograph, Stats, where
 from monograph.errors import ClosedFile, InputError, InvalidDocument, InvalidFilter, ModelUnavailable
 from support import llama_index_values
+from support.corpora import clustered_archive
 from support.llama_index_values import TextEmbedding, above
 from support.models import HashEmbedder
 
@@ -607,3 +609,32 @@ def test_llama_index_store_ranks_by_filter_for_a_zero_vector(
         assert found.similarities == [0.0] * len(expected)
         assert found.nodes is not None
         assert [one.get_content() for one in found.nodes] == [node(int(name[-1])).get_content() for name in expected]
+
+
+def test_llama_index_stores_and_retrievers_stop_as_asked(tmp_path: Path) -> None:
+    path = clustered_archive(tmp_path / "a.mono")
+    calls: list[int] = []
+
+    class FirstLoad:
+        def after(self, loads: Sequence[Sequence[int]]) -> bool:
+            calls.append(len(loads))
+            return True
+
+    with EcoVectorStore(path) as store:
+        index = VectorStoreIndex.from_vector_store(store, embed_model=MonographEmbedding(store.monograph.embedder))
+        for mode in ("default", "mmr", "hybrid"):
+            options: Any = {"vector_store_query_mode": mode, "similarity_top_k": 5}
+            for stopping in ({"stop": FirstLoad()}, {"stop": "budget:loads=1"}, {"ranked_recall": 0.9}):
+                assert index.as_retriever(vector_store_kwargs=stopping, **options).retrieve("which comet?")
+            assert calls.pop() == 1
+        with pytest.raises(InputError, match="searches no vectors"):
+            index.as_retriever(vector_store_query_mode="text_search", vector_store_kwargs={"stop": "never"}).retrieve(
+                "comet"
+            )
+    with HybridRetriever(path, stop=FirstLoad()) as retriever:
+        assert retriever.retrieve("which comet?")
+        assert calls == [1]
+    with HybridRetriever(path, ranked_recall=0.9) as retriever:
+        assert retriever.retrieve("which comet?")
+    with HybridRetriever(path, stop="never", ranked_recall=0.9) as both, pytest.raises(InputError, match="both given"):
+        both.retrieve("which comet?")

@@ -168,6 +168,12 @@ DocumentId: TypeAlias = Annotated[str, Query(alias="id", description="Id or uri 
 Question: TypeAlias = Annotated[str, Query(description="A question, words, or a code.")]
 MostHits: TypeAlias = Annotated[Items, Query(description="Maximum number of hits, at most 1,000.")]
 How: TypeAlias = Annotated[str, Query(description="Search mode, as on the command line: `tree:detail=0.5`.")]
+Stop: TypeAlias = Annotated[
+    str, Query(description="When to stop reading the vector index, as on the command line: `budget:loads=20`.")
+]
+RankedRecall: TypeAlias = Annotated[
+    float | None, Query(description="Stop reading the vector index at this ranked recall, above 0 to 1.")
+]
 Where: TypeAlias = Annotated[
     tuple[str, ...], Query(description="Filters that hits must match, as on the command line: `year >= 2020`, or JSON.")
 ]

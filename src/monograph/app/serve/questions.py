@@ -25,7 +25,9 @@ from monograph.app.serve.operations import (
     MostHits,
     Operations,
     Question,
+    RankedRecall,
     ServedFiles,
+    Stop,
     Where,
 )
 from monograph.app.serve.pieces import Marks, Piece, Words
@@ -113,13 +115,18 @@ def search(
     where: Where = (),
     file: Annotated[tuple[str, ...], Query(description="Names of served files; by default all.")] = (),
     as_of: AsOf = "",
+    stop: Stop = "",
+    ranked_recall: RankedRecall = None,
 ) -> Found:
     """Find passages, grouped by file."""
     archives = [served.named(name) for name in dict.fromkeys(file)] or list(served.files.items())
     words, results = Words(q), []
     for name, archive in archives:
         try:
-            context = archive.context(q, k=k, how=how, where=combine_filters(where), as_of=as_of or None)
+            context = archive.context(
+                q, k=k, how=how, where=combine_filters(where), as_of=as_of or None, stop=stop or None,
+                ranked_recall=ranked_recall,
+            )  # fmt: skip
         except MonographError as error:
             # The error of a single file is raised; among several files, it is reported next to the hits of the others.
             if len(archives) == 1:

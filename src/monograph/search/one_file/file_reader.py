@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from monograph.values import Float32, Mention, Summary
     from monograph.vectors.index import EcoVectorIndex
     from monograph.vectors.search import Bits
+    from monograph.vectors.stop import RankedRecall, StopCondition
 
 
 _Value = TypeVar("_Value")
@@ -192,9 +193,7 @@ class FileReader:
             lexical = scored
         if request.vector is not None and request.vector.any():
             with telemetry.span("monograph.search.vectors"):
-                dense, effort, read_vectors = self.nearest(
-                    request.vector, request.k, request.filter, request.window_factor
-                )
+                dense, effort, read_vectors = self.nearest(request)
         walk = request.walk
         if walk is None:
             return Pool(self, lexical, dense, effort)
@@ -203,19 +202,17 @@ class FileReader:
         named = graphs.chunks_that_name(self.connection, rows, walk.names)
         return Pool(self, lexical, dense, effort, subjects, named, self.cosines(rows, walk.clauses, read_vectors))
 
-    def nearest(
-        self, vector: Float32, k: int, allowed: CompiledFilter, window_factor: float
-    ) -> tuple[list[tuple[int, float]], Effort, _ReadVectors]:
+    def nearest(self, request: PoolRequest) -> tuple[list[tuple[int, float]], Effort, _ReadVectors]:
         """Return ((row, cosine) of the k chunks nearest to a vector, effort of the search, vectors read by the search).
 
-        The vector must not be zero. There may be more than k chunks, because chunks of equal text share a vector.
-        ``window_factor`` is a factor on the window of the stop condition: see
-        :class:`monograph.vectors.search.VectorQuery`.
+        The request's vector must not be zero. There may be more than k chunks, because chunks of equal text share a
+        vector.
         """
+        assert request.vector is not None  # noqa: S101 - the callers check it
+        allowed = request.filter
         bits = self._allowed_bits(self.chunk_index, allowed)
-        result = self.chunk_index.search(
-            self.connection, vector, VectorQuery(k, bits, window_factor=window_factor, ties=True)
-        )
+        query = VectorQuery(request.k, bits, request.stop, request.window_factor, ties=True)
+        result = self.chunk_index.search(self.connection, request.vector, query)
         chunks = stored_vectors.chunks_of(self.connection, result.items)
         if bits is not None and any(len(shared) > 1 for shared in chunks.values()):
             # A vector is allowed if any of its chunks is, so filter the chunks of shared vectors.
@@ -312,7 +309,7 @@ class FileReader:
         return {chunk.row: chunk for chunk in stored_chunks.load(self.connection, chunk_rows)}, written
 
     def nearest_summaries(
-        self, vector: Float32, k: int, allowed: CompiledFilter
+        self, vector: Float32, k: int, allowed: CompiledFilter, stop: StopCondition | RankedRecall | None = None
     ) -> tuple[list[tuple[int, float]], Effort | None]:
         from monograph.search.one_file import summaries
 
@@ -321,7 +318,7 @@ class FileReader:
             return [], None
         bits = self._allowed_bits(self.summary_index, allowed)
         disallowed = set() if allowed == EVERYTHING else stored_tree.disallowed_summaries(self.connection, allowed)
-        result = self.summary_index.search(self.connection, vector, VectorQuery(k, bits, ties=True))
+        result = self.summary_index.search(self.connection, vector, VectorQuery(k, bits, stop, ties=True))
         nodes = stored_tree.of_vectors(self.connection, result.items, disallowed)
         pairs = zip(result.items, result.scores, strict=True)
         scored = [(score, *node) for memo, score in pairs for node in nodes[memo]]

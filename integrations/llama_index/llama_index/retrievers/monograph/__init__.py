@@ -18,7 +18,7 @@ from llama_index.embeddings.monograph import as_embedder
 from llama_index.vector_stores.monograph import SearchEvent
 from llama_index.vector_stores.monograph.nodes import as_scored_node
 from llama_index.vector_stores.monograph.where import as_where
-from monograph import Graph, Reranker, Strategy, Tree, strategy
+from monograph import Graph, Reranker, StopCondition, Strategy, Tree, strategy
 from monograph.values import arguments
 from monograph_tools import AnyArchive, ClosesFile, FileHandle, build_graph, in_thread
 
@@ -36,6 +36,8 @@ class RetrieverOptions(TypedDict, total=False):
     as_of: str | None
     collection: str | None
     reranker: Reranker | str | None
+    stop: StopCondition | str | None
+    ranked_recall: float | None
     callback_manager: CallbackManager | None
     key: str | None
 
@@ -70,6 +72,9 @@ class FileRetriever(ClosesFile, BaseRetriever):
     reranker:
         Reranker of the first 30 hits: an object, or a string that names one, such as ``onnx:FOLDER``. None: the
         reranker that the file was opened with.
+    stop, ranked_recall:
+        When the search of the vector index ends: a stop condition or its text, such as ``budget:loads=20``, or a ranked
+        recall to reach. Give at most one. See ``Monograph.search``.
     callback_manager:
         Callback manager of LlamaIndex.
     key:
@@ -94,6 +99,8 @@ class FileRetriever(ClosesFile, BaseRetriever):
         as_of: str | None = None,
         collection: str | None = None,
         reranker: Reranker | str | None = None,
+        stop: StopCondition | str | None = None,
+        ranked_recall: float | None = None,
         callback_manager: CallbackManager | None = None,
         key: str | None = None,
     ) -> None:
@@ -104,6 +111,7 @@ class FileRetriever(ClosesFile, BaseRetriever):
         self._where = as_where(filters)
         self._as_of = as_of
         self._reranker = reranker
+        self._stop, self._ranked_recall = stop, ranked_recall
         super().__init__(callback_manager=callback_manager)
 
     @property
@@ -126,6 +134,8 @@ class FileRetriever(ClosesFile, BaseRetriever):
             vector=vector,
             reranker=self._reranker,
             as_of=self._as_of,
+            stop=self._stop,
+            ranked_recall=self._ranked_recall,
         )
         dispatcher.event(SearchEvent.of(text, hits))
         return [as_scored_node(hit) for hit in hits]

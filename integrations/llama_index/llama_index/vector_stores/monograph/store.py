@@ -264,7 +264,8 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
         - ``node_ids``, ``doc_ids``: only nodes with these ids, or of these documents. An empty ``doc_ids`` matches
           nothing. An empty ``node_ids`` is ignored, because LlamaIndex's retrievers pass it in every query.
 
-        ``kwargs`` are for the mode ``mmr``. A retriever passes them as ``vector_store_kwargs``. ``mmr_threshold`` takes
+        A retriever passes ``kwargs`` as ``vector_store_kwargs``. ``stop`` or ``ranked_recall`` says when the search of
+        the vector index ends: see ``Monograph.search``. The others are for the mode ``mmr``. ``mmr_threshold`` takes
         precedence over the field of the same name. The number of candidates is ``mmr_prefetch_k``, or
         ``mmr_prefetch_factor`` (default 4) times the number of requested nodes.
 
@@ -280,7 +281,8 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
         """
         from llama_index.vector_stores.monograph.events import SearchEvent
 
-        tools.refuse_unknown("EcoVectorStore.query", kwargs, ("mmr_threshold", "mmr_prefetch_k", "mmr_prefetch_factor"))
+        known = ("mmr_threshold", "mmr_prefetch_k", "mmr_prefetch_factor", "stop", "ranked_recall")
+        tools.refuse_unknown("EcoVectorStore.query", kwargs, known)
         hits = self._hits(query, as_where(query.filters, query.node_ids, query.doc_ids), kwargs)
         dispatcher.event(SearchEvent.of(query.query_str or "", hits))
         return VectorStoreQueryResult(
@@ -301,26 +303,29 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
 
     def _hits(self, query: VectorStoreQuery, where: dict[str, Any], options: dict[str, Any]) -> list[Hit]:
         mode = VectorStoreQueryMode(query.mode)
+        stopping: tools.Stopping = {"stop": options.get("stop"), "ranked_recall": options.get("ranked_recall")}
         if mode == VectorStoreQueryMode.DEFAULT:
-            return self._dense(query, query.similarity_top_k, where)
+            return self._dense(query, query.similarity_top_k, where, stopping)
         if mode == VectorStoreQueryMode.MMR:
-            return self._diverse(query, where, options)
+            return self._diverse(query, where, options, stopping)
         if mode in (VectorStoreQueryMode.SPARSE, VectorStoreQueryMode.TEXT_SEARCH):
             k = query.similarity_top_k if query.sparse_top_k is None else query.sparse_top_k
-            return self.monograph.search(_words(query), k, how="lexical", where=where)
+            return self.monograph.search(_words(query), k, how="lexical", where=where, **stopping)
         if mode == VectorStoreQueryMode.HYBRID:
-            return self._hybrid(query, where)
+            return self._hybrid(query, where, stopping)
         raise InputError(
             f"EcoVectorStore has no mode {mode.value!r}", "modes are default, mmr, sparse, text_search and hybrid"
         )
 
-    def _dense(self, query: VectorStoreQuery, k: int, where: dict[str, Any]) -> list[Hit]:
+    def _dense(self, query: VectorStoreQuery, k: int, where: dict[str, Any], stopping: tools.Stopping) -> list[Hit]:
         if query.query_embedding is None and not where:
             _words(query)  # Refuses a query that has no text either.
             tools.require_query_vector(self.monograph, "dense", PLACE)
-        return tools.dense_hits(self.monograph, query.query_str, k, where, query.query_embedding)
+        return tools.dense_hits(self.monograph, query.query_str, k, where, query.query_embedding, **stopping)
 
-    def _diverse(self, query: VectorStoreQuery, where: dict[str, Any], options: dict[str, Any]) -> list[Hit]:
+    def _diverse(
+        self, query: VectorStoreQuery, where: dict[str, Any], options: dict[str, Any], stopping: tools.Stopping
+    ) -> list[Hit]:
         threshold = options.get("mmr_threshold", query.mmr_threshold)
         if threshold is not None and not 0 <= threshold <= 1:
             raise InputError(f"mmr_threshold is {threshold:g}", "give 0 to 1")
@@ -329,7 +334,7 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
         k = query.similarity_top_k
         # The defaults, 4 candidates for each requested node and a threshold of 0.5, are those of LlamaIndex.
         candidates = int(options.get("mmr_prefetch_k") or k * options.get("mmr_prefetch_factor", 4))
-        pool = self._dense(query, max(k, candidates), where)
+        pool = self._dense(query, max(k, candidates), where, stopping)
         vector = query.query_embedding
         if vector is None:
             tools.require_query_vector(self.monograph, "dense", PLACE)
@@ -338,16 +343,17 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
         threshold = 0.5 if threshold is None else threshold
         return tools.select_diverse(self.monograph, by_id, vector, k, threshold)
 
-    def _hybrid(self, query: VectorStoreQuery, where: dict[str, Any]) -> list[Hit]:
+    def _hybrid(self, query: VectorStoreQuery, where: dict[str, Any], stopping: tools.Stopping) -> list[Hit]:
         k = query.similarity_top_k if query.hybrid_top_k is None else query.hybrid_top_k
         words, vector = _words(query), query.query_embedding
         if vector is None:
             tools.require_query_vector(self.monograph, "hybrid", PLACE)
         if query.sparse_top_k is not None:
             hits = self.monograph.search(words, query.sparse_top_k, how="lexical", where=where)
-            hits += self._dense(query, query.similarity_top_k, where)
+            hits += self._dense(query, query.similarity_top_k, where, stopping)
             where = {"$chunk": {"in": sorted({hit.chunk.id for hit in hits})}}
-        return self.monograph.search(words, k, how=library.Hybrid(alpha=query.alpha), where=where, vector=vector)
+        how = library.Hybrid(alpha=query.alpha)
+        return self.monograph.search(words, k, how=how, where=where, vector=vector, **stopping)
 
 
 def _words(query: VectorStoreQuery) -> str:
