@@ -7,6 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from monograph.vectors.stop import Exponential
 from page import NOISE, write_page
 
 Results = dict[str, Any]
@@ -41,7 +44,7 @@ def write(results: Results, folder: Path) -> list[Path]:
             "Concurrent queries",
             lambda found: [threads_said(found), table(THREADS_HEADINGS, threads_rows(found))],
         ),
-        "stopping": ("Stopping early", lambda found: [STOPPING, stopping_table(found)]),
+        "stopping": ("Stopping early", stopping),
         "churn": ("Inserts and deletes", lambda found: [churn_said(found), table(CHURN_HEADINGS, churn_rows(found))]),
         "centroids": ("Nearest centroids", lambda found: [CENTROIDS, table(CENTROID_HEADINGS, centroid_rows(found))]),
     }
@@ -99,19 +102,24 @@ REAL = (
     "better. Monograph has its default cache or a cache for all vectors; *graph* is the design `graph`. *faiss IVF on "
     "disk* has its lists in a mapped file (OnDiskInvertedLists). *usearch, view* is an HNSW graph in a mapped file."
 )
-STOPPED = {
-    "RankAware, exponential": "`RankAware`",
-    "VBase, e = k": "`VBase`",
-    "Budget": "`Budget`",
-}
-"""Labels of the stop conditions in the table."""
 STOPPING = (
-    "A query reads clusters one by one until a stop condition ends it. The table shows the mean number of clusters "
-    "that a query reads (*loads*) if each condition is set to recall@10 0.95; fewer is better. `RankAware` and `VBase` "
-    "are the same rule here: stop after X loads in a row without a new result in the ten best. `Budget` stops after a "
-    "fixed number of loads, and `Never` reads all clusters. The last two rows are `RankAware` with a given X; the "
-    "recall is in parentheses. Each set has 100,000 of the MiniLM or easy vectors above. The index has the `graph` "
-    "design and ranks results by their codes."
+    "A query reads clusters one by one until a stop condition ends it. The table shows the mean number of clusters that "
+    "questions read (*loads*) if each condition is set to the same recall or ranked recall; fewer is better. `VBase` "
+    "stops after a window of loads without a new result. `RankAware` with an epsilon above 0 ignores new results of low "
+    "weight; the best of six combinations of epsilon, tau and beta counts. `Budget` stops after a fixed number of loads, "
+    "and `Never` reads all clusters. *Calibrated* is the condition that Monograph chooses on vectors of the index, with "
+    "the value that it reached for questions in parentheses. Each set has 100,000 of the MiniLM or easy vectors above, "
+    "in the default design; [vectors.json](vectors.json) has the `graph` design, too."
+)
+STOPPED_CONTEXTS = (
+    "The next table shows the share of questions whose context contains the answer, and the mean loads. The "
+    "{questions} questions and {passages:,} passages are of SQuAD, HotpotQA, 2WikiMultihopQA, MuSiQue and PopQA, with "
+    "static word vectors. More answers and fewer loads are better."
+)
+MISSING_RANKS = (
+    "The last table shows what one missing passage costs (the paper's Fig. 3). Of 20 passages that an exact `dense` "
+    "search finds, the passage of one rank is left out. An answer is lost if no other passage contains it. {found} of the "
+    "questions have an answer among the 20. The weight is `Exponential()` at that rank."
 )
 PUBLIC = (
     "The vectors are static word vectors of sentences, with 256 values. The first two rows search by a vector for ten "
@@ -350,14 +358,38 @@ def _recall(one: Results) -> str:
     return f"{one['recall']:.3f}"
 
 
-def stopping_table(found: Results) -> str:
-    sets = [found["real"], found["easy"]]
-    rows = [[label, *(number(one[name]["recall"], 1) for one in sets)] for name, label in STOPPED.items()]
-    rows.append(["`Never`", *(number(one["Never"]["recall"]) for one in sets)])
-    windows = {"the paper's X = 2": "X = 2, as in the paper", "calibrated": "X that Monograph calibrates"}
-    for name, label in windows.items():
-        rows.append([label, *(f"{number(one[name]['loads'], 1)} ({one[name]['reached']:.3f})" for one in sets)])
-    return table(("stop condition", "MiniLM vectors, loads", "easy vectors, loads"), rows)
+def stopping(found: Results) -> list[str]:
+    """Return the paragraphs and tables on stop conditions."""
+    rows = []
+    for name, label in (("MiniLM", "MiniLM"), ("synthetic", "easy")):
+        for case, one in found["loads"][f"{name}, codes"].items():
+            k, measure = case.split(", ")
+            calibrated = f"{number(one['loads'], 1)} ({one['reached']:.3f})"
+            cells = [number(one[kind], 1) for kind in ("VBase", "RankAware", "Budget")]
+            rows.append([f"{label}, {k} results, {measure}", *cells, number(one["Never"]), calibrated])
+    contexts = [
+        [label, *(cell for one in row.values() for cell in (f"{one['held']:.3f}", number(one["loads"], 1)))]
+        for label, row in found["contexts"].items()
+    ]
+    lost, weights = found["lost"], Exponential().of_ranks(len(found["lost"]))
+    ranks = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 10), (10, 20)]
+    missing = [
+        [
+            str(first) if last == first + 1 else f"{first}–{last - 1}, mean",
+            f"{100 * float(np.mean(lost[first:last])):.2f} %",
+            f"{float(np.mean(weights[first:last])):.2f}",
+        ]
+        for first, last in ranks
+    ]
+    headings = ("vectors, target", "`VBase`", "`RankAware`", "`Budget`", "`Never`", "calibrated")
+    return [
+        STOPPING,
+        table(headings, rows),
+        STOPPED_CONTEXTS.format(**found),
+        table(("stop", "answers, `dense`", "loads", "answers, `hybrid`", "loads"), contexts),
+        MISSING_RANKS.format(found=f"{found['found']:.1%}".replace("%", " %")),
+        table(("rank", "answers lost", "weight"), missing),
+    ]
 
 
 def expected_rows(found: Results) -> list[list[str]]:

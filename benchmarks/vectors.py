@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,27 +27,15 @@ import vector_cost
 import vector_data
 import vector_public
 import vector_report
+import vector_stopping
 import vector_threads
 from machine import console, run_sections
 from monograph.store.file import memo
 from monograph.store.file.database import Database
 from monograph.store.vectors import vectors
-from monograph.vectors.cluster_search import GraphSearch, probes
-from monograph.vectors.design import DESIGNS, Design
+from monograph.vectors.design import Design
 from monograph.vectors.index import EcoVectorIndex
 from monograph.vectors.kernel import levels
-from monograph.vectors.search import VectorQuery, prepare
-from monograph.vectors.stop import (
-    Budget,
-    Exponential,
-    Never,
-    RankAware,
-    SearchEffort,
-    StopCondition,
-    VBase,
-    Weight,
-    reciprocal_rank,
-)
 from vector_data import CACHE, VectorSet
 from vector_report import MEASURED, at_recall
 from vector_rivals import KS, RIVALS, SAME_FILES, folder_of
@@ -62,12 +48,11 @@ ON_MANY = ("Monograph", "Monograph, all in memory", "hnswlib")
 Results = dict[str, Any]
 
 
-def truths(base: Any, queries: Any, metric: str, k: int = K) -> Any:
+def truths(base: Any, queries: Any, k: int = K) -> Any:
     """Return the rows of the k true neighbours of each query, nearest first."""
-    half = 0.5 * np.einsum("ij,ij->i", base, base) if metric == "l2" else np.float32(0)
     found = []
     for query in queries:
-        scores = base @ query - half
+        scores = base @ query
         near = np.argpartition(-scores, k)[:k]
         found.append(near[np.argsort(-scores[near])])
     return np.array(found)
@@ -83,7 +68,7 @@ def prepared(made: VectorSet, rows: Any = None) -> Path:
     rows = np.arange(len(made.vectors)) if rows is None else rows
     np.save(folder / "base.npy", made.vectors)
     np.save(folder / "queries.npy", made.queries)
-    np.save(folder / "truth.npy", rows[truths(made.vectors[rows], made.queries, "cosine", max(KS))])
+    np.save(folder / "truth.npy", rows[truths(made.vectors[rows], made.queries, max(KS))])
     return folder
 
 
@@ -115,94 +100,20 @@ def rival(folder: Path, name: str, built: Results | None, options: argparse.Name
 
 
 @contextmanager
-def filled(name: str, base: Any, design: Design, known: int | None = None) -> Iterator[tuple[Database, EcoVectorIndex]]:
-    """Yield a file that stores the vectors as rows from 1, and its index with the first ``known`` of them."""
+def filled(name: str, base: Any, design: Design) -> Iterator[tuple[Database, EcoVectorIndex]]:
+    """Yield a file that stores the vectors as rows from 1, and its index."""
     path = CACHE / f"{name}.mono"
     for end in ("", "-wal", "-shm"):
         Path(f"{path}{end}").unlink(missing_ok=True)
     database, index = Database(path), EcoVectorIndex(design=design)
     with database.write() as connection:
         memo.put(connection, memo.VECTOR, ((b"%d" % row, vectors.pack(one), 0) for row, one in enumerate(base)))
-    count = len(base) if known is None else known
     with database.write() as connection:
-        index.insert(connection, np.arange(1, count + 1), base[:count])
+        index.insert(connection, np.arange(1, len(base) + 1), base)
     yield database, index
     database.close()
     for end in ("", "-wal", "-shm"):
         Path(f"{path}{end}").unlink(missing_ok=True)
-
-
-def stopping(made: VectorSet, metric: str) -> Results:
-    """Measure the loads that each stop condition needs for the same recall and the same ranked recall."""
-    conditions: dict[str, list[StopCondition]] = {
-        "RankAware, exponential": [RankAware(Exponential(), 0.0, window) for window in range(1, 60)],
-        "RankAware, epsilon 0.2": [RankAware(Exponential(), 0.2, window) for window in range(1, 60)],
-        "RankAware, reciprocal rank, 0.2": [RankAware(reciprocal_rank, 0.2, window) for window in range(1, 60)],
-        "RankAware, DCG, 0.35": [
-            RankAware(lambda rank: 1.0 / math.log2(rank + 2), 0.35, window) for window in range(1, 60)
-        ],
-        "VBase, e = k": [VBase(K, window) for window in range(1, 60)],
-        "Budget": [Budget(loads) for loads in range(1, 120)],
-    }
-    base, queries = made.vectors[:100_000], made.queries[:300]
-    truth = truths(base, queries, metric) + 1
-    results: Results = {}
-    with (
-        filled("stopping", base, DESIGNS["graph"]) as (database, index),
-        database.read() as connection,
-    ):
-        state = index._memory.state(connection)
-        assert state is not None
-        traces = []
-        for query, best in zip(queries, truth, strict=True):
-            asked = prepare(query, base.shape[1])
-            search, reached = GraphSearch(VectorQuery(K, rerank=False), SearchEffort(Never()), asked), []
-            for cluster in list(probes(state.centroids, asked))[:160]:
-                search.probe(index._memory.cluster(connection, cluster, state.version), walks=True)
-                ids = search.pool.ids.tolist()
-                reached.append((recall(ids, best, lambda _: 1.0), recall(ids, best, Exponential())))
-            traces.append((search.loads, reached))
-        ceiling = np.mean([reached[-1] for _, reached in traces], axis=0)
-        for name, some in conditions.items():
-            points = [stopped_at(traces, condition) for condition in some]
-            results[name] = {
-                measure: loads_at(points, place, min(0.95, float(ceiling[place - 1]) - 0.002))
-                for place, measure in ((1, "recall"), (2, "ranked_recall"))
-            }
-        two = stopped_at(traces, RankAware(Exponential(), 0.0, 2))
-        results["the paper's X = 2"] = dict(zip(("loads", "reached", "ranked"), two, strict=True))
-        results["Never"] = {"recall": float(len(state.centroids)), "ceiling": float(ceiling[0])}
-        point = state.calibration.point(K, 0.95)
-        chosen = Never() if point is None else point.stop()
-        results["calibrated"] = {
-            "window": getattr(chosen, "window", 0),
-            **dict(zip(("loads", "reached", "ranked"), stopped_at(traces, chosen), strict=True)),
-        }
-    return results
-
-
-def recall(found: Sequence[int], truth: Any, weight: Weight) -> float:
-    """Return the share of true results that were found, weighted by their rank from 0 (Terminus, Eq. 4)."""
-    weights = [weight(rank) for rank in range(len(truth))]
-    return sum(w for one, w in zip(truth.tolist(), weights, strict=True) if one in found) / sum(weights)
-
-
-def stopped_at(traces: Sequence[tuple[Any, Any]], condition: StopCondition) -> tuple[float, float, float]:
-    """Return the mean (loads, recall, ranked recall) where a condition stops."""
-    ends = []
-    for loads, reached in traces:
-        end = next((place for place in range(1, len(loads) + 1) if condition.after(loads[:place])), len(loads))
-        ends.append((end, *reached[end - 1]))
-    loads, found, ranked = np.mean(ends, axis=0).tolist()
-    return loads, found, ranked
-
-
-def loads_at(points: Sequence[tuple[float, float, float]], place: int, target: float) -> float | None:
-    """Return the loads at which a recall is reached, interpolated; None if it is not reached."""
-    for before, after in pairwise(points):
-        if before[place] < target <= after[place]:
-            return before[0] + (target - before[place]) / (after[place] - before[place]) * (after[0] - before[0])
-    return points[0][0] if points[0][place] >= target else None
 
 
 def expected(real: Results) -> Results:
@@ -264,13 +175,12 @@ def public(_: argparse.Namespace) -> Results:
 def threads(options: argparse.Namespace) -> Results:
     """Measure queries per second of one thread and of several."""
     made = minilm(options)
-    return vector_threads.measured(made.vectors, made.queries, truths(made.vectors, made.queries, "cosine"))
+    return vector_threads.measured(made.vectors, made.queries, truths(made.vectors, made.queries))
 
 
 def stop(options: argparse.Namespace) -> Results:
     """Measure stop conditions on real and easy vectors."""
-    easy = vector_data.synthetic(options.vectors)
-    return {"real": stopping(minilm(options), "cosine"), "easy": stopping(easy, "cosine")}
+    return vector_stopping.measured(minilm(options), filled)
 
 
 def churn(options: argparse.Namespace) -> Results:
