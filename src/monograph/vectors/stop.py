@@ -176,6 +176,7 @@ def _rank_aware(window: int, epsilon: float = 0.0, tau: float = 1.8, beta: float
     return RankAware(Exponential(tau, beta), epsilon, window)
 
 
+_cached_rank_aware = lru_cache(maxsize=64)(_rank_aware)  # Each calibrated search asks for its condition.
 _BY_NAME: dict[str, Callable[..., StopCondition]] = {
     "rankaware": _rank_aware,
     "budget": Budget,
@@ -281,8 +282,7 @@ class Point:
 
     def stop(self, window_factor: float = 1.0) -> StopCondition:
         """Return the stop condition that was measured, with its window multiplied by ``window_factor``."""
-        window = max(1, round(self.window * window_factor))
-        return RankAware(Exponential(self.tau, self.beta), self.epsilon, window)
+        return _cached_rank_aware(max(1, round(self.window * window_factor)), self.epsilon, self.tau, self.beta)
 
 
 @dataclass(frozen=True, slots=True)
