@@ -55,7 +55,7 @@ RESULTS = (10, 100)
 
 A search for another k uses the measurements of the next larger of these values, or of the largest value.
 """
-_QUERIES = 256
+_QUERIES = 192
 _MOST_LOADS = {"codes": 1_024, "graph": 192}
 _AT_ONCE = 1_024
 _MOST_KEPT = 1_000
