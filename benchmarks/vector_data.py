@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -137,3 +138,14 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=3_600, help="how long to embed")
     embed_minilm(parser.parse_args().seconds)
+
+
+def nearest(base: Any, queries: Any, k: int) -> Any:
+    """Return the rows of the k nearest vectors of each query by cosine, nearest first."""
+    units = base / np.linalg.norm(base, axis=1, keepdims=True)
+    found = []
+    for query in queries:
+        scores = units @ query
+        best = np.argpartition(-scores, k)[:k]
+        found.append(best[np.argsort(-scores[best])])
+    return np.array(found)

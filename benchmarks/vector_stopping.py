@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,9 @@ import vector_data
 from graph_files import dataset
 from monograph import Monograph, Settings
 from monograph.evaluate.metrics import contains_answer, mean
+from monograph.store.file import memo
 from monograph.store.file.database import Connection, Database
+from monograph.store.vectors import vectors
 from monograph.values import Float64, Hit
 from monograph.vectors import calibrate, kernel
 from monograph.vectors.cluster_search import GraphSearch, probes
@@ -49,24 +51,23 @@ STOPS: dict[str, dict[str, Any]] = {
 }
 """Label and arguments of each stop in the table of answers."""
 Results = dict[str, Any]
-Filled = Callable[[str, Any, Design], AbstractContextManager[tuple[Database, EcoVectorIndex]]]
 
 
-def measured(real: VectorSet, filled: Filled) -> Results:
-    """Measure real and easy vectors in both designs, and answers. ``filled`` makes the file of a set."""
+def measured(real: VectorSet) -> Results:
+    """Measure real and easy vectors in both designs, and answers."""
     easy = vector_data.synthetic(VECTORS, QUERIES)
     results: Results = {
-        f"{made.name}, {kind}": loads_of(made, kind, filled) for kind in ("codes", "graph") for made in (real, easy)
+        f"{made.name}, {kind}": loads_of(made, kind) for kind in ("codes", "graph") for made in (real, easy)
     }
     return {"loads": results, **answers()}
 
 
-def loads_of(made: VectorSet, kind: str, filled: Filled) -> Results:
+def loads_of(made: VectorSet, kind: str) -> Results:
     """Measure the loads of each kind of stop condition for the same recall and the same ranked recall."""
     base, queries = made.vectors[:VECTORS], made.queries[:QUERIES]
-    truths = nearest(base, queries, max(calibrate.RESULTS)) + 1
+    truths = vector_data.nearest(base, queries, max(calibrate.RESULTS)) + 1
     results: Results = {}
-    with filled("stopping", base, DESIGNS[kind]) as (database, index), database.read() as connection:
+    with filled(base, DESIGNS[kind]) as (database, index), database.read() as connection:
         state = index._memory.state(connection)
         assert state is not None
         traces = [trace(index, connection, state, prepare(query, base.shape[1])) for query in queries]
@@ -93,15 +94,21 @@ def loads_of(made: VectorSet, kind: str, filled: Filled) -> Results:
     return results
 
 
-def nearest(base: Any, queries: Any, k: int) -> Any:
-    """Return the rows of the k nearest vectors of each query by cosine, nearest first."""
-    units = base / np.linalg.norm(base, axis=1, keepdims=True)
-    found = []
-    for query in queries:
-        scores = units @ query
-        best = np.argpartition(-scores, k)[:k]
-        found.append(best[np.argsort(-scores[best])])
-    return np.array(found)
+@contextmanager
+def filled(base: Any, design: Design) -> Iterator[tuple[Database, EcoVectorIndex]]:
+    """Yield a file that stores the vectors as rows from 1, and its index."""
+    path = CACHE / "stopping.mono"
+    for end in ("", "-wal", "-shm"):
+        Path(f"{path}{end}").unlink(missing_ok=True)
+    database, index = Database(path), EcoVectorIndex(design=design)
+    with database.write() as connection:
+        memo.put(connection, memo.VECTOR, ((b"%d" % row, vectors.pack(one), 0) for row, one in enumerate(base)))
+    with database.write() as connection:
+        index.insert(connection, np.arange(1, len(base) + 1), base)
+    yield database, index
+    database.close()
+    for end in ("", "-wal", "-shm"):
+        Path(f"{path}{end}").unlink(missing_ok=True)
 
 
 def trace(index: EcoVectorIndex, connection: Connection, state: IndexState, query: Any) -> calibrate.Trace:

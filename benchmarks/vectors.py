@@ -12,8 +12,7 @@ import argparse
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,11 +29,6 @@ import vector_report
 import vector_stopping
 import vector_threads
 from machine import console, run_sections
-from monograph.store.file import memo
-from monograph.store.file.database import Database
-from monograph.store.vectors import vectors
-from monograph.vectors.design import Design
-from monograph.vectors.index import EcoVectorIndex
 from monograph.vectors.kernel import levels
 from vector_data import CACHE, VectorSet
 from vector_report import MEASURED, at_recall
@@ -48,16 +42,6 @@ ON_MANY = ("Monograph", "Monograph, all in memory", "hnswlib")
 Results = dict[str, Any]
 
 
-def truths(base: Any, queries: Any, k: int = K) -> Any:
-    """Return the rows of the k true neighbours of each query, nearest first."""
-    found = []
-    for query in queries:
-        scores = base @ query
-        near = np.argpartition(-scores, k)[:k]
-        found.append(near[np.argsort(-scores[near])])
-    return np.array(found)
-
-
 def prepared(made: VectorSet, rows: Any = None) -> Path:
     """Store the arrays of a set where the rivals' processes read them; return the folder.
 
@@ -68,7 +52,7 @@ def prepared(made: VectorSet, rows: Any = None) -> Path:
     rows = np.arange(len(made.vectors)) if rows is None else rows
     np.save(folder / "base.npy", made.vectors)
     np.save(folder / "queries.npy", made.queries)
-    np.save(folder / "truth.npy", rows[truths(made.vectors[rows], made.queries, max(KS))])
+    np.save(folder / "truth.npy", rows[vector_data.nearest(made.vectors[rows], made.queries, max(KS))])
     return folder
 
 
@@ -97,23 +81,6 @@ def rival(folder: Path, name: str, built: Results | None, options: argparse.Name
     found = run("vector_rivals.py", "search", name, str(folder), str(options.seconds))
     starts = [run("vector_rivals.py", "start", name, str(folder)).get("cold", float("nan")) for _ in range(3)]
     return {"build": built, **found, "cold": float(np.median(starts))}
-
-
-@contextmanager
-def filled(name: str, base: Any, design: Design) -> Iterator[tuple[Database, EcoVectorIndex]]:
-    """Yield a file that stores the vectors as rows from 1, and its index."""
-    path = CACHE / f"{name}.mono"
-    for end in ("", "-wal", "-shm"):
-        Path(f"{path}{end}").unlink(missing_ok=True)
-    database, index = Database(path), EcoVectorIndex(design=design)
-    with database.write() as connection:
-        memo.put(connection, memo.VECTOR, ((b"%d" % row, vectors.pack(one), 0) for row, one in enumerate(base)))
-    with database.write() as connection:
-        index.insert(connection, np.arange(1, len(base) + 1), base)
-    yield database, index
-    database.close()
-    for end in ("", "-wal", "-shm"):
-        Path(f"{path}{end}").unlink(missing_ok=True)
 
 
 def expected(real: Results) -> Results:
@@ -175,12 +142,12 @@ def public(_: argparse.Namespace) -> Results:
 def threads(options: argparse.Namespace) -> Results:
     """Measure queries per second of one thread and of several."""
     made = minilm(options)
-    return vector_threads.measured(made.vectors, made.queries, truths(made.vectors, made.queries))
+    return vector_threads.measured(made.vectors, made.queries, vector_data.nearest(made.vectors, made.queries, K))
 
 
 def stop(options: argparse.Namespace) -> Results:
     """Measure stop conditions on real and easy vectors."""
-    return vector_stopping.measured(minilm(options), filled)
+    return vector_stopping.measured(minilm(options))
 
 
 def churn(options: argparse.Namespace) -> Results:
