@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from monograph.errors import InputError
 from monograph.values import arguments
@@ -34,9 +33,6 @@ class Settings:
         Maximum number of tokens of a summary.
     summary_layers:
         Maximum number of layers of summaries.
-    planes:
-        Hyperplanes that group similar texts for a summary: ``learned`` from the file's own vectors, or ``random`` as in
-        EraRAG.
     history:
         Keep the previous versions of documents that are replaced or removed, and when each version was current: see
         docs/how-to/time.md.
@@ -56,7 +52,6 @@ class Settings:
     segment_most: int = 12
     summary_tokens: int = 100
     summary_layers: int = 5
-    planes: Literal["learned", "random"] = "learned"
     history: bool = False
     graph: bool = True
 
@@ -73,8 +68,6 @@ class Settings:
                 f"segments of {self.segment_least} to {self.segment_most} texts cannot always be made",
                 "give segment_least 2 or more, and segment_most 2 * segment_least - 1 or more",
             )
-        if self.planes not in ("learned", "random"):
-            raise InputError(f"planes is {arguments.shown(self.planes)}", "give learned or random")
         for name in ("history", "graph"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"{name} is {arguments.shown(getattr(self, name))}", "give True or False")

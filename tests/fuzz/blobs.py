@@ -167,7 +167,6 @@ def seal(connection: sqlite3.Connection) -> None:
             WHERE 'settings/' || settings.name = checksums.name) WHERE name LIKE 'settings/%'""",
         """UPDATE vector_indexes
             SET checksum = checksum(dimension, CAST(design AS BLOB), CAST(calibration AS BLOB))""",
-        "UPDATE trees SET checksum = checksum(planes)",
         "UPDATE documents SET dates_checksum = checksum(valid_from, dated, dated_until, dated_by)",
         "UPDATE versions SET dates_checksum = checksum(valid_from, valid_until, dated, dated_until, dated_by)",
     ):

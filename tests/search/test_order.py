@@ -35,7 +35,7 @@ def found(monograph: Monograph, query: str, how: str | Strategy, k: int) -> list
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file without documents, to be copied: of short chunks, and with a tree of small segments to come."""
     path = tmp_path_factory.mktemp("empty") / "empty.mono"
-    made = Settings(chunk_tokens=16, chunk_overlap=0, segment_least=2, segment_most=3, planes="random")
+    made = Settings(chunk_tokens=16, chunk_overlap=0, segment_least=2, segment_most=3)
     Monograph.open(path, settings=made).close()
     return path
 
@@ -85,7 +85,7 @@ def alike(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Monograph,
     documents = [
         Document(" ".join(chosen.sample(about.split(), 13)), title="Green", id=f"d{place}") for place in range(400)
     ]
-    made = Settings(segment_least=2, segment_most=3, planes="random")
+    made = Settings(segment_least=2, segment_most=3)
     with (
         Monograph.open(folder / "one.mono", BagEmbedder(8), settings=made) as one,
         Monograph.open(folder / "other.mono", BagEmbedder(8), settings=made) as other,
@@ -114,7 +114,7 @@ def test_ties_are_cut_by_id(alike: tuple[Monograph, Monograph], how: str, k: int
 @pytest.mark.timeout(900)
 def test_hits_in_lihuaworld_do_not_depend_on_the_order_of_documents(shared: Path, tmp_path: Path) -> None:
     dataset = load_dataset(shared / "data/lihuaworld")
-    made = Settings(planes="random")
+    made = Settings()
     with (
         Monograph.open(tmp_path / "one.mono", settings=made) as one,
         Monograph.open(tmp_path / "other.mono", settings=made) as other,

@@ -91,14 +91,14 @@ def contents(monograph: Monograph) -> dict[str, list[Any]]:
 def unlike_fresh_build(path: Path, state: State, folders: Sequence[Path]) -> list[str]:
     """Return the differences between a file and a fresh build of its state.
 
-    The planes that place texts in the tree, and the names kept apart, do not depend on the documents, and are copied.
+    The names kept apart do not depend on the documents, and are copied.
     """
     with open_file(path) as monograph:
         with monograph._file.database.read() as connection:
-            planes, pairs = store.planes(connection), names.cannot_link(connection)
+            has_tree, pairs = store.exists(connection), names.cannot_link(connection)
         stored = contents(monograph)
-    if (planes is not None) != bool(state.summarizer):
-        return [f"it has {'a' if planes else 'no'} tree, and should have {state.summarizer or 'none'}"]
+    if has_tree != bool(state.summarizer):
+        return [f"it has {'a' if has_tree else 'no'} tree, and should have {state.summarizer or 'none'}"]
     fresh = path.with_name("fresh.mono")
     models = EMBEDDERS[state.embedder], EXTRACTORS[state.extractor]
     try:
@@ -108,9 +108,7 @@ def unlike_fresh_build(path: Path, state: State, folders: Sequence[Path]) -> lis
             monograph.add(state.documents())
             if folders:
                 monograph.sync(*folders)
-            if planes is not None:
-                with write(monograph._file.database, monograph._file.indexes) as connection:
-                    store.begin(connection, planes)
+            if has_tree:
                 monograph.tree.rebuild(SUMMARIZERS[state.summarizer])
             return differences(stored, contents(monograph))
     finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from monograph import Document, Monograph
-from support.trees import planes_of, tree_of
+from support.trees import tree_of
 
 HOWS = ("lexical", "tfidf", "dense", "hybrid", "graph", "tree")
 
@@ -35,4 +35,4 @@ def state_of(monograph: Monograph) -> list[object]:
         [(hit.text, round(hit.score, 5)) for hit in monograph.search("Captain Andersen of the Grey Heron", 8, how)]
         for how in HOWS
     ]
-    return [rows, found, tree_of(monograph), planes_of(monograph), monograph.stats().embedder]
+    return [rows, found, tree_of(monograph), monograph.stats().embedder]

@@ -10,7 +10,6 @@ from monograph import Document, Monograph, Passage, Settings
 from monograph.store import tree as store
 from monograph.write import apply
 from monograph.write.batch import Parcel
-from monograph.write.pipeline import write
 from support.models import HashEmbedder
 
 WORDS = ("boat", "gull", "net", "storm", "light", "rope", "fish", "quay", "tide", "bell", "crew", "salt", "mast", "oar")
@@ -43,19 +42,10 @@ def document(number: int, draw: int = 0) -> Document:
     return Document(id=f"d{number}", passages=passages, metadata={"owner": "ann" if number % 2 else "bo"})
 
 
-def planes_of(monograph: Monograph) -> bytes:
-    with monograph._file.database.read() as connection:
-        found = store.planes(connection)
-    assert found is not None
-    return found
-
-
-def built_anew(path: Path, documents: Sequence[Document], planes: bytes, chosen: Settings) -> list[tuple[object, ...]]:
-    """Return the tree of documents in a new file with the given planes."""
+def built_anew(path: Path, documents: Sequence[Document], chosen: Settings) -> list[tuple[object, ...]]:
+    """Return the tree of documents in a new file."""
     with Monograph.open(path, HashEmbedder(16), settings=chosen) as monograph:
         monograph.add(documents)
-        with write(monograph._file.database, monograph._file.indexes) as connection:
-            store.begin(connection, planes)
         monograph.tree.rebuild()
         assert monograph.check() == []
         return tree_of(monograph)

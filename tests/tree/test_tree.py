@@ -20,7 +20,7 @@ from monograph.values import Cost, Float32, SummaryText
 from support.corpora import copy_archive
 from support.models import CountingSummarizer, HashEmbedder
 from support.properties import examples
-from support.trees import built_anew, document, planes_of, text_of, tree_of
+from support.trees import built_anew, document, text_of, tree_of
 
 PAGE_FRAME = 16_384 + 24
 """Bytes of one page in SQLite's write-ahead log."""
@@ -55,10 +55,10 @@ steps = st.lists(
 
 
 @settings(max_examples=examples(15))
-@given(steps, st.sampled_from(["learned", "random"]), st.sampled_from([(6, 12), (2, 3), (3, 9)]))
-def test_a_tree_that_grew_is_the_tree_of_a_fresh_build(tmp_path_factory, taken, planes, bounds) -> None:  # type: ignore[no-untyped-def]
+@given(steps, st.sampled_from([(6, 12), (2, 3), (3, 9)]))
+def test_a_tree_that_grew_is_the_tree_of_a_fresh_build(tmp_path_factory, taken, bounds) -> None:  # type: ignore[no-untyped-def]
     folder = tmp_path_factory.mktemp("grown")
-    chosen = Settings(segment_least=bounds[0], segment_most=bounds[1], planes=planes)
+    chosen = Settings(segment_least=bounds[0], segment_most=bounds[1])
     held: dict[int, Document] = {}
     with Monograph.open(
         folder / "grown.mono", HashEmbedder(16), summarizer=ExtractiveSummarizer(), settings=chosen
@@ -73,7 +73,7 @@ def test_a_tree_that_grew_is_the_tree_of_a_fresh_build(tmp_path_factory, taken, 
         assert monograph.check() == []
         grown = tree_of(monograph)
         stats = monograph.stats()
-        fresh = built_anew(folder / "fresh.mono", list(held.values())[::-1], planes_of(monograph), chosen)
+        fresh = built_anew(folder / "fresh.mono", list(held.values())[::-1], chosen)
     assert grown == fresh
     assert stats.tree is not None
     sizes = [size for size, _ in stats.tree.sizes]
@@ -127,8 +127,8 @@ def test_removed_text_is_in_no_summary_even_where_the_model_is_down(tmp_path: Pa
         del summarizer.summarize
         assert monograph.add([]).problems == ()
         assert monograph.stats().tree.waiting == 0  # type: ignore[union-attr]
-        grown, planes = tree_of(monograph), planes_of(monograph)
-    assert grown == built_anew(tmp_path / "y.mono", [document(n) for n in range(100)], planes, Settings())
+        grown = tree_of(monograph)
+    assert grown == built_anew(tmp_path / "y.mono", [document(n) for n in range(100)], Settings())
 
 
 def test_a_failed_summary_leaves_the_tree_as_it_was(counting: Monograph, summarizer: CountingSummarizer) -> None:
@@ -149,22 +149,6 @@ def test_a_failed_summary_leaves_the_tree_as_it_was(counting: Monograph, summari
     assert len(summarizer.asked) == len(set(summarizer.asked))  # Those three were not paid for again.
     assert counting.check() == []
     assert counting.stats().tree.waiting == 0  # type: ignore[union-attr]
-
-
-def test_old_tree_is_served_until_the_new_one_is_built(counting: Monograph, summarizer: CountingSummarizer) -> None:
-    counting.add([Document(text_of(number), id=f"n{number}") for number in range(60)])
-    assert counting.stats().tree.learned_from == 0  # type: ignore[union-attr]
-    before = [one for one in tree_of(counting) if one[0]]
-    summarizer.fail_at = len(summarizer.asked) + 2
-    assert counting.add([Document(text_of(number), id=f"n{number}") for number in range(60, 70)]).problems
-    assert [one for one in tree_of(counting) if one[0]] == before
-    assert counting.check() == []
-    summarizer.fail_at = float("inf")
-    assert counting.add([]).problems == ()
-    assert counting.stats().tree.learned_from == 70  # type: ignore[union-attr]
-    assert counting.tree.outline()[0].count == 70
-    assert counting.check() == []
-    assert len(summarizer.asked) == len(set(summarizer.asked))
 
 
 def test_an_empty_summary_is_refused(tmp_path: Path) -> None:
@@ -280,9 +264,9 @@ def test_another_embedder_grows_another_tree(counting: Monograph) -> None:
     counting.vectors.rebuild(HashEmbedder(24))
     assert counting.check() == []
     assert counting.search("boat", 3, how=Tree(detail=0))[0].summary is not None
-    grown, planes = tree_of(counting), planes_of(counting)
+    grown = tree_of(counting)
     counting.tree.rebuild()
-    assert (tree_of(counting), planes_of(counting)) == (grown, planes)
+    assert tree_of(counting) == grown
 
 
 def test_summaries_quote_their_documents(tmp_path: Path) -> None:
@@ -383,8 +367,7 @@ DAMAGES = {
     "a moved summary": "UPDATE nodes SET rank = rank + 1 WHERE node = (SELECT min(node) FROM nodes WHERE layer = 2)",
     "a lost summary": "DELETE FROM nodes WHERE node = (SELECT min(node) FROM nodes WHERE layer = 1)",
     "an unreadable summary": "UPDATE memo SET value = x'00' WHERE memo = (SELECT min(gist) FROM nodes)",
-    "planes of nothing": "UPDATE trees SET planes = x'0102'",
-    "no planes": "DELETE FROM trees",
+    "no tree": "DELETE FROM trees",
     "a vector of another length": "UPDATE memo SET value = x'0000' WHERE memo = (SELECT min(vector) FROM nodes)",
     "a swapped parent": """UPDATE nodes SET parent = (SELECT max(node) FROM nodes WHERE layer = 1)
         WHERE node = (SELECT min(node) FROM nodes WHERE layer = 0)""",

@@ -24,7 +24,7 @@ from monograph.write import writer
 from support.models import HashEmbedder
 from support.paths import TESTS
 from support.properties import examples
-from support.trees import built_anew, document, planes_of, store_alone, tree_of, write_and_forget
+from support.trees import built_anew, document, store_alone, tree_of, write_and_forget
 
 SMALL = Settings(segment_least=2, segment_most=3)
 """Many layers over few chunks."""
@@ -102,9 +102,9 @@ def test_tree_equals_a_fresh_build_after_writes_during_its_growth(  # type: igno
         assert report.problems == ()
         assert monograph.check() == []
         assert monograph.stats().tree.waiting == 0  # type: ignore[union-attr]
-        grown, planes = tree_of(monograph), planes_of(monograph)
+        grown = tree_of(monograph)
         assert {one.id for one in monograph.documents()} == {one.id for one in held.values()}
-    assert grown == built_anew(folder / "fresh.mono", list(held.values()), planes, SMALL)
+    assert grown == built_anew(folder / "fresh.mono", list(held.values()), SMALL)
 
 
 @pytest.mark.long
@@ -273,7 +273,7 @@ def test_tree_is_whole_after_four_threads_and_four_processes(tmp_path: Path) -> 
         assert monograph.check() == []
         with monograph._file.database.read() as connection:
             assert store.count_stale_segments(connection) == 0
-        grown, planes = tree_of(monograph), planes_of(monograph)
+        grown = tree_of(monograph)
         documents = [monograph.document(one) for one in kept]
         wanted = [one if one.id[0] in "pt" else document(int(one.id[1:])) for one in documents]
-    assert grown == built_anew(tmp_path / "fresh.mono", wanted, planes, Settings())
+    assert grown == built_anew(tmp_path / "fresh.mono", wanted, Settings())

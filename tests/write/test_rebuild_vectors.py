@@ -19,7 +19,7 @@ from monograph.write import rebuild_vectors
 from support.models import CountingSummarizer, HashEmbedder, OtherEmbedder
 from support.raw_sql import connected
 from support.rebuilt_files import HOWS, notes, state_of
-from support.trees import document, planes_of, store_alone, tree_of
+from support.trees import document, store_alone, tree_of
 
 
 @pytest.fixture
@@ -32,14 +32,10 @@ def path(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def rebuilt_from(
-    documents: Sequence[Document], folder: Path, embedder: HashEmbedder, planes: bytes
-) -> Iterator[Monograph]:
-    """A new file of documents with a tree over given planes."""
+def rebuilt_from(documents: Sequence[Document], folder: Path, embedder: HashEmbedder) -> Iterator[Monograph]:
+    """A new file of documents with a tree."""
     with Monograph.open(folder / "fresh.mono", embedder) as fresh:
         fresh.add(documents)
-        with fresh._file.database.write() as connection:
-            store.begin(connection, planes)
         fresh.tree.rebuild()
         yield fresh
 
@@ -66,10 +62,10 @@ def test_rebuild_replaces_everything_derived_from_vectors(path: Path, tmp_path: 
         assert vectors
         embedded = {other.embed([store.unpack(gist).text])[0].tobytes() for gist in vectors}
         assert set(vectors.values()) == embedded
-        grown, planes, merges = tree_of(monograph), planes_of(monograph), monograph.graph.merges()
+        grown, merges = tree_of(monograph), monograph.graph.merges()
         monograph.vectors.rebuild(other)
-        assert (tree_of(monograph), planes_of(monograph), codes_of(monograph)) == (grown, planes, after)
-    with rebuilt_from(notes(70), tmp_path, other, planes) as fresh:
+        assert (tree_of(monograph), codes_of(monograph)) == (grown, after)
+    with rebuilt_from(notes(70), tmp_path, other) as fresh:
         assert fresh.graph.merges() == merges
         assert tree_of(fresh) == grown
         assert codes_of(fresh) == after
@@ -116,9 +112,9 @@ def test_rebuild_embeds_documents_added_meanwhile(path: Path, tmp_path: Path) ->
         assert monograph.stats().documents == 73
         with pytest.raises(ModelMismatch):
             late.add(notes(1, first=300))
-        grown, planes, codes = tree_of(monograph), planes_of(monograph), codes_of(monograph)
+        grown, codes = tree_of(monograph), codes_of(monograph)
     kept = [one for one in [*notes(70), *notes(5, first=200)] if one.id not in ("n7", "n201")]
-    with rebuilt_from(kept, tmp_path, HashEmbedder(48), planes) as fresh:
+    with rebuilt_from(kept, tmp_path, HashEmbedder(48)) as fresh:
         assert tree_of(fresh) == grown
         assert codes_of(fresh) == codes
 

@@ -157,7 +157,6 @@ def _stats_rows(stats: Stats) -> list[tuple[str, str]]:
             ("  by layer", " ".join(f"{count:,}" for count in tree.layers) or "-"),
             ("  segments by size", " ".join(f"{size}:{count}" for size, count in tree.sizes) or "-"),
             ("  cosine in a segment", f"{tree.cosine:.3f}"),
-            ("  planes", f"learned from {tree.learned_from:,} chunks" if tree.learned_from else "random"),
             ("  made last / ever", f"{tree.last_made:,} / {tree.ever_made:,}"),
             ("  tokens last / ever", f"{tree.last_tokens:,} / {tree.ever_tokens:,}"),
             *([("  places that wait for summaries", f"{tree.waiting:,}")] if tree.waiting else []),

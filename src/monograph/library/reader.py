@@ -297,7 +297,7 @@ class Reader(Questions):
             has_graph = not whole or settings.has_graph(connection)
         if not whole:
             counts |= dict.fromkeys(("memo", "memo_unused", "terms", "file_bytes"), 0)
-            shape = None if shape is None else TreeStats(shape.layers, shape.sizes, shape.cosine, 0, 0, 0, 0, 0, 0)
+            shape = None if shape is None else TreeStats(shape.layers, shape.sizes, shape.cosine, 0, 0, 0, 0, 0)
         kinds = (configuration.EMBEDDER, configuration.EXTRACTOR, configuration.SUMMARIZER)
         unknown = settings.StoredModel("", "")
         embedder, extractor, summarizer = (kind.known(file.database) or unknown for kind in kinds)

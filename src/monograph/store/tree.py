@@ -1,4 +1,4 @@
-"""Rows of the tree of summaries (EraRAG): its nodes, its hyperplanes and marks of outdated nodes.
+"""Rows of the tree of summaries (EraRAG): its nodes, and marks of outdated nodes.
 
 The nodes of layer 0 are the chunks. The nodes of a higher layer are summaries of the layer below. In each layer, nodes
 are ordered by rank and key (see :class:`NodeRow`). Successive nodes are grouped into segments
@@ -16,7 +16,7 @@ from monograph.store.documents.filters import CompiledFilter
 from monograph.store.file import memo
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import decoding
-from monograph.store.file.rows import column, group, integer, lookup, scalar, text, whole
+from monograph.store.file.rows import column, group, integer, lookup, text, whole
 from monograph.values import Quote, SummaryText
 
 
@@ -61,27 +61,19 @@ class Leaf:
 _COLUMNS = "n.node, n.layer, n.rank, n.key, n.parent, n.chunk, n.gist, n.vector, n.nearest"
 
 
-def planes(connection: Connection) -> bytes | None:
-    """Return the hyperplanes that order the nodes of the tree, packed as bytes; None if the file has no tree.
-
-    :class:`monograph.tree.hash.Planes` decodes the bytes.
-    """
-    return scalar(connection, "SELECT planes FROM trees")
-
-
 def exists(connection: Connection) -> bool:
     """Return whether the file has a tree."""
     return connection.execute("SELECT 1 FROM trees").fetchone() is not None
 
 
-def begin(connection: Connection, planes: bytes) -> None:
-    """Replace the tree by an empty tree with the given hyperplanes, packed as bytes.
+def begin(connection: Connection) -> None:
+    """Replace the tree by an empty tree.
 
     All chunks that have a vector are marked as stale (:func:`stale_leaves`). So the next update of the tree makes their
     nodes.
     """
     clear(connection)
-    connection.execute("INSERT INTO trees VALUES (1, ?1, random(), checksum(?1))", (planes,))
+    connection.execute("INSERT INTO trees VALUES (1, random())")
     connection.execute("INSERT INTO dirty_leaves SELECT chunk FROM vectors")
 
 

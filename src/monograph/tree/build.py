@@ -27,7 +27,7 @@ from monograph.store.file import memo
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import damaged, path_of
 from monograph.store.vectors import vectors as stored_vectors
-from monograph.tree.hash import Planes, full_rank, ranks
+from monograph.tree.hash import full_rank, ranks
 from monograph.tree.leaves import KEY_BYTES, leaf_places, update_leaves
 from monograph.tree.segment import Bounds, NodeList, NodeOrder, Segment, TreeNode, segments
 from monograph.values import Float32, content_hash
@@ -47,7 +47,7 @@ class TreeChanged(BusyFile):
 
 @dataclass(frozen=True, slots=True)
 class TreeRecipe:
-    """Settings of a tree. Together with the chunks and the hyperplanes, they determine the tree.
+    """Settings of a tree. Together with the chunks and their vectors, they determine the tree.
 
     ``summarizer`` is the key of the summarizer. ``max_tokens`` is the maximum number of tokens of a summary. ``bounds``
     are the least and the greatest number of nodes in a segment. ``layers`` is the maximum number of layers of
@@ -124,15 +124,15 @@ class TreeDraft:
     - ``version``: version of the stored tree when the draft was begun.
     - ``rebuild``: whether to check the segments of layer 0 even if no chunk changed. A segment keeps its summary only
       if :meth:`TreeRecipe.key` still returns the key of this summary.
-    - ``planes``: new hyperplanes if the draft replaces the whole tree; None if the draft changes the stored tree.
-    - ``fresh``: new nodes of each layer. Layer 0, the chunks, has new nodes only if ``planes`` is set.
+    - ``replaces``: whether the draft replaces the whole tree instead of changing the stored tree.
+    - ``fresh``: new nodes of each layer. Layer 0, the chunks, has new nodes only if ``replaces`` is True.
     - ``gone``: stored nodes to remove from each layer, as {row: rank (position in the layer)}; none of layer 0.
     - ``top``: highest layer of the new tree; None until :func:`cut` returns None.
     """
 
     version: int
     rebuild: bool = False
-    planes: Planes | None = None
+    replaces: bool = False
     fresh: list[list[_DraftNode]] = field(default_factory=lambda: [[]])
     gone: list[dict[int, int]] = field(default_factory=lambda: [{}])
     top: int | None = None
@@ -169,15 +169,15 @@ class _DraftOrder:
         return list(islice(merge(stored, added), most))
 
 
-def place_all_leaves(connection: Connection, draft: TreeDraft, planes: Planes, leaves: Sequence[store.Leaf]) -> None:
+def place_all_leaves(connection: Connection, draft: TreeDraft, dimension: int, leaves: Sequence[store.Leaf]) -> None:
     """Begin a draft that replaces the whole tree: put a node for each chunk into layer 0.
 
-    ``planes`` are the new hyperplanes, from which the ranks of the nodes are computed. ``leaves`` has the texts and
-    vectors of all chunks. A chunk is left out if it has no vector of the planes' dimension.
+    ``leaves`` has the texts and vectors of all chunks. A chunk is left out if its vector does not have the given
+    dimension.
     """
-    draft.planes = planes
+    draft.replaces = True
     by_chunk = {leaf.chunk: leaf for leaf in leaves}
-    for number, place in enumerate(leaf_places(connection, planes, leaves), start=1):
+    for number, place in enumerate(leaf_places(connection, dimension, leaves), start=1):
         leaf = by_chunk[place.chunk]
         summary = MadeSummary(SegmentToSummarize((), place.key), leaf.text, MemoPlace(0), MemoPlace(leaf.memo))
         draft.fresh[0].append(_DraftNode(TreeNode(place.rank, place.key, -number), summary, place.chunk))
@@ -193,18 +193,18 @@ def cut(connection: Connection, recipe: TreeRecipe, draft: TreeDraft) -> list[Se
     _require_unchanged(connection, draft)
     layer = draft.layer
     added_nodes = [draft_node.node for draft_node in draft.fresh[layer]]
-    stored = 0 if draft.planes is not None else store.count(connection, layer)
+    stored = 0 if draft.replaces else store.count(connection, layer)
     total = stored - len(draft.gone[layer]) + len(added_nodes)
     if total <= 1 or layer == recipe.layers:
         draft.top = layer
         return None
     # The ranks at which nodes of the layer were added or removed, ascending.
-    if draft.rebuild and draft.planes is None and not layer:
+    if draft.rebuild and not draft.replaces and not layer:
         ranks_changed = [rank for rank, _, _ in store.nodes(connection, 0)]
     else:
         drafted = [*draft.gone[layer].values(), *(node.rank for node in added_nodes)]
         ranks_changed = sorted({*store.stale_segments(connection, layer), *drafted})
-    if draft.planes is not None:
+    if draft.replaces:
         order: NodeOrder = NodeList(added_nodes)
     elif len(ranks_changed) * MANY > total:
         rows = (TreeNode(*row) for row in store.nodes(connection, layer))
@@ -254,8 +254,7 @@ def node_texts(connection: Connection, rows: Collection[store.NodeRow]) -> dict[
 
 
 def _require_unchanged(connection: Connection, draft: TreeDraft) -> None:
-    # A draft with planes replaces the whole tree.
-    if draft.planes is None and (store.version(connection) != draft.version or store.stale_leaves(connection)):
+    if not draft.replaces and (store.version(connection) != draft.version or store.stale_leaves(connection)):
         raise _tree_changed(connection)
 
 
@@ -272,27 +271,27 @@ def _tree_changed(connection: Connection) -> TreeChanged:
     return TreeChanged(f"another process keeps changing {path_of(connection)}", "try again when it is done")
 
 
-def add_layer(connection: Connection, draft: TreeDraft, planes: Planes, made: Sequence[MadeSummary]) -> None:
+def add_layer(connection: Connection, draft: TreeDraft, dimension: int, made: Sequence[MadeSummary]) -> None:
     """Add a layer of new summaries to the draft, above its highest layer.
 
-    ``made`` are the summaries of the segments that :func:`cut` returned. ``planes`` are the hyperplanes of the tree.
-    Raises TreeChanged if another writer has changed the tree, or deleted one of the summaries from the memo. Raises
-    DamagedFile if a summary's vector does not have the dimension of ``planes``, or if a stored node has no vector.
+    ``made`` are the summaries of the segments that :func:`cut` returned. ``dimension`` is that of all vectors. Raises
+    TreeChanged if another writer has changed the tree, or deleted one of the summaries from the memo. Raises
+    DamagedFile if a summary's vector does not have this dimension, or if a stored node has no vector.
     """
     _require_unchanged(connection, draft)
     _require_stored(connection, made)
     vector_rows = {summary.vector.row for summary in made}
-    memos, loaded = stored_vectors.load(connection, list(vector_rows), planes.dimension)
+    memos, loaded = stored_vectors.load(connection, list(vector_rows), dimension)
     if len(memos) < len(vector_rows):
         raise damaged(path_of(connection), "the vector of a summary has the wrong dimension")
-    ranks_by_memo = dict(zip(memos.tolist(), ranks(planes, loaded).tolist(), strict=True))
+    ranks_by_memo = dict(zip(memos.tolist(), ranks(loaded).tolist(), strict=True))
     vectors = dict(zip(memos.tolist(), loaded, strict=True))
     number = -sum(map(len, draft.fresh))
     draft_nodes = []
     for first in range(0, len(made), _COMPARED_AT_ONCE):
         batch = made[first : first + _COMPARED_AT_ONCE]
         nodes = [node for summary in batch for node in summary.cut.nodes]
-        nearest = _make_finder(connection, draft, planes.dimension, nodes)
+        nearest = _make_finder(connection, draft, dimension, nodes)
         for summary in batch:
             number -= 1
             node = TreeNode(full_rank(ranks_by_memo[summary.vector.row], summary.cut.key), summary.cut.key, number)
@@ -344,7 +343,7 @@ def store_draft(connection: Connection, draft: TreeDraft) -> None:
     """
     _require_unchanged(connection, draft)
     _require_stored(connection, [draft_node.made for layer in draft.fresh[1:] for draft_node in layer])
-    rows = {} if draft.planes is None else _replace_leaves(connection, draft, draft.planes)
+    rows = _replace_leaves(connection, draft) if draft.replaces else {}
     removed = [row for layer in draft.gone for row in layer]
     if draft.top is not None:
         removed += store.nodes_above(connection, draft.top)
@@ -358,10 +357,10 @@ def store_draft(connection: Connection, draft: TreeDraft) -> None:
     store.end_cut(connection)
 
 
-def _replace_leaves(connection: Connection, draft: TreeDraft, planes: Planes) -> dict[int, int]:
+def _replace_leaves(connection: Connection, draft: TreeDraft) -> dict[int, int]:
     """Replace the stored tree by layer 0 of a draft; return {temporary row in the draft: stored row}."""
     memos_by_chunk = {draft_node.nearest: draft_node.made.vector.row for draft_node in draft.fresh[0]}
-    store.begin(connection, planes.to_bytes())
+    store.begin(connection)
     update_leaves(connection)
     rows = {(rank, key): row for rank, key, row in store.nodes(connection, 0)}
     draft_rows = {(draft_node.node.rank, draft_node.node.key): draft_node.node.row for draft_node in draft.fresh[0]}

@@ -10,9 +10,8 @@ import numpy as np
 from monograph.store import tree as store
 from monograph.store.file import settings
 from monograph.store.file.database import Connection
-from monograph.store.file.errors import decoding
 from monograph.store.vectors import vectors as stored_vectors
-from monograph.tree.hash import Planes, full_rank, ranks
+from monograph.tree.hash import full_rank, ranks
 from monograph.values import TreeStats, content_hash
 
 KEY_BYTES = 16
@@ -28,14 +27,10 @@ class LeafPlace:
     key: bytes
 
 
-def planes_of(connection: Connection) -> Planes | None:
-    """Return the planes of the file's tree; None if the file has no tree.
-
-    Raises DamagedFile if the planes cannot be decoded.
-    """
-    with decoding(connection, "the tree"):
-        body = store.planes(connection)
-        return None if body is None else Planes.from_bytes(body)
+def stored_dimension(connection: Connection) -> int:
+    """Return the dimension of the vectors of the file's embedder; 0 if the file has no embedder yet."""
+    embedder = settings.load_model(connection, "embedder")
+    return 0 if embedder is None else embedder.dimension
 
 
 def update_leaves(connection: Connection) -> None:
@@ -45,14 +40,14 @@ def update_leaves(connection: Connection) -> None:
     chunks. If the file has no tree, nothing is done.
     """
     stale_rows = store.stale_leaves(connection)
-    planes = planes_of(connection) if stale_rows else None
-    if planes is None:
+    if not stale_rows:
         return
+    dimension = stored_dimension(connection)
     removed: list[int] = []
     added: list[tuple[int, bytes, int]] = []
     for first in range(0, len(stale_rows), LEAVES_AT_ONCE):
         batch = stale_rows[first : first + LEAVES_AT_ONCE]
-        expected = {leaf.chunk: leaf for leaf in leaf_places(connection, planes, store.leaves(connection, batch))}
+        expected = {leaf.chunk: leaf for leaf in leaf_places(connection, dimension, store.leaves(connection, batch))}
         stored = store.of_chunks(connection, batch)
         same = {
             chunk
@@ -64,14 +59,14 @@ def update_leaves(connection: Connection) -> None:
     store.replace_leaves(connection, removed, added)
 
 
-def leaf_places(connection: Connection, planes: Planes, found: Sequence[store.Leaf]) -> list[LeafPlace]:
+def leaf_places(connection: Connection, dimension: int, found: Sequence[store.Leaf]) -> list[LeafPlace]:
     """Return the place of each chunk in the lowest layer.
 
     ``found`` are the chunks: the rank and the key of a node are computed from the id, the text and the vector of the
-    chunk. A chunk is left out if it has no vector of the planes' dimension.
+    chunk. A chunk is left out if its vector does not have the given dimension.
     """
-    memos, vectors = stored_vectors.load(connection, list({leaf.memo for leaf in found}), planes.dimension)
-    by_memo = dict(zip(memos.tolist(), ranks(planes, vectors).tolist(), strict=True))
+    memos, vectors = stored_vectors.load(connection, list({leaf.memo for leaf in found}), dimension)
+    by_memo = dict(zip(memos.tolist(), ranks(vectors).tolist(), strict=True))
     keys = {leaf.chunk: content_hash("chunk", leaf.id, leaf.text)[:KEY_BYTES] for leaf in found}
     return [
         LeafPlace(leaf.chunk, full_rank(by_memo[leaf.memo], keys[leaf.chunk]), keys[leaf.chunk])
@@ -89,14 +84,14 @@ def measure(connection: Connection) -> TreeStats | None:
 
     The mean cosine is measured on a sample of segments: see SAMPLED.
     """
-    planes = planes_of(connection)
-    if planes is None:
+    if not store.exists(connection):
         return None
+    dimension = stored_dimension(connection)
     cosines = []
     segments = [node for _, _, node in store.nodes(connection, 1)]
     for children in store.children(connection, segments[:: max(1, len(segments) // SAMPLED)]).values():
         memos = store.vectors_of(connection, [row.node for row in children])
-        loaded, vectors = stored_vectors.load(connection, list(set(memos.values())), planes.dimension)
+        loaded, vectors = stored_vectors.load(connection, list(set(memos.values())), dimension)
         by_memo = dict(zip(loaded.tolist(), vectors, strict=True))
         rows = np.array([by_memo[memo] for memo in memos.values() if memo in by_memo])
         count = len(rows)
@@ -108,7 +103,6 @@ def measure(connection: Connection) -> TreeStats | None:
         sizes=tuple(store.sizes(connection)),
         cosine=float(np.mean(cosines)) if cosines else 0.0,
         waiting=store.count_stale_segments(connection),
-        learned_from=planes.learned_from,
         last_made=counts.last_made,
         last_tokens=counts.last_tokens,
         ever_made=counts.ever_made,

@@ -13,8 +13,8 @@ from monograph.store.file import memo
 from monograph.store.file.database import Connection
 from monograph.store.vectors import vectors as stored_vectors
 from monograph.tree.build import TreeRecipe, node_texts
-from monograph.tree.hash import Planes, full_rank, ranks
-from monograph.tree.leaves import leaf_places
+from monograph.tree.hash import full_rank, ranks
+from monograph.tree.leaves import leaf_places, stored_dimension
 from monograph.tree.segment import NodeList, TreeNode, segments
 
 _AT_ONCE = 4_096
@@ -27,51 +27,46 @@ def faults(
 ) -> Iterator[str]:
     """Yield a message for each fault of the tree. Segments that wait for a summary are no fault.
 
-    The checks are, in order: the hyperplanes, the nodes of chunks, references between rows, the summaries, and the
-    boundaries of the segments. After the first check that finds faults, the later checks are left out.
+    The checks are, in order: the nodes of chunks, references between rows, the summaries, and the boundaries of the
+    segments. After the first check that finds faults, the later checks are left out.
 
     - ``recipe``: settings of the tree; None if the file has no summarizer yet.
     - ``embedder``: key of the file's embedder.
     - ``passed_over``: rows of chunks whose texts are damaged. The nodes of these chunks are not checked, nor are the
       texts of the summaries directly above them.
     """
-    body = store.planes(connection)
-    if body is None:
+    if not store.exists(connection):
         if store.count(connection, 0) or store.nodes_above(connection, 0):
-            yield "the tree has nodes but no planes"
+            yield "there are nodes, but no tree"
         return
-    try:
-        planes = Planes.from_bytes(body)
-    except ValueError:
-        yield "the planes of the tree are damaged"
-        return
+    dimension = stored_dimension(connection)
     if store.stale_leaves(connection):
         yield "some chunks are not in the tree yet"
-    elif wrong := _count_misplaced(connection, planes, passed_over):
+    elif wrong := _count_misplaced(connection, dimension, passed_over):
         yield f"{wrong} chunks are not where they should be in the tree"
     elif wrong := store.count_strays(connection):
         yield f"{wrong} nodes of the tree lack their parent, summary, vector, nearest chunk or children"
-    elif wrong_counts := _count_wrong_summaries(connection, planes, recipe, embedder, passed_over):
+    elif wrong_counts := _count_wrong_summaries(connection, dimension, recipe, embedder, passed_over):
         yield from (f"{count} summaries {fault}" for fault, count in wrong_counts.items())
     elif recipe is not None and not store.count_stale_segments(connection):
         yield from _compare_segments(connection, recipe)
 
 
-def _count_misplaced(connection: Connection, planes: Planes, passed_over: Collection[int]) -> int:
+def _count_misplaced(connection: Connection, dimension: int, passed_over: Collection[int]) -> int:
     rows = store.chunk_rows(connection)
     stored = store.of_chunks(connection, rows)
     wrong = store.count(connection, 0) - len(stored)
     rows = [row for row in rows if row not in passed_over]
     for first in range(0, len(rows), _AT_ONCE):
         batch = rows[first : first + _AT_ONCE]
-        leaves = leaf_places(connection, planes, store.leaves(connection, batch))
+        leaves = leaf_places(connection, dimension, store.leaves(connection, batch))
         expected = {leaf.chunk: (leaf.rank, leaf.key) for leaf in leaves}
         wrong += sum(row not in stored or (stored[row].rank, stored[row].key) != expected.get(row) for row in batch)
     return wrong
 
 
 def _count_wrong_summaries(
-    connection: Connection, planes: Planes, recipe: TreeRecipe | None, embedder: str, passed_over: Collection[int]
+    connection: Connection, dimension: int, recipe: TreeRecipe | None, embedder: str, passed_over: Collection[int]
 ) -> Counter[str]:
     """Check each summary; return the number of summaries with each fault, by message."""
     wrong: Counter[str] = Counter()
@@ -80,8 +75,8 @@ def _count_wrong_summaries(
         batch = store.load(connection, nodes[first : first + _AT_ONCE])
         children_of = store.children(connection, list(batch))
         memos = store.vectors_of(connection, [*batch, *(row.node for rows in children_of.values() for row in rows)])
-        rows, loaded = stored_vectors.load(connection, list(set(memos.values())), planes.dimension)
-        by_memo = dict(zip(rows.tolist(), zip(ranks(planes, loaded).tolist(), loaded, strict=True), strict=True))
+        rows, loaded = stored_vectors.load(connection, list(set(memos.values())), dimension)
+        by_memo = dict(zip(rows.tolist(), zip(ranks(loaded).tolist(), loaded, strict=True), strict=True))
         vectors = {node: by_memo[row][1] for node, row in memos.items() if row in by_memo}
         below = (row for rows in children_of.values() for row in rows if row.chunk not in passed_over)
         texts = node_texts(connection, [*batch.values(), *below])

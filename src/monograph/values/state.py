@@ -57,9 +57,6 @@ class TreeStats:
     waiting:
         Number of added and removed nodes (chunks or summaries) for which the summaries above are not updated yet. It is
         0 except after a crash or a failed summary.
-    learned_from:
-        Number of vectors from which the tree's hyperplanes were learned; 0 if the hyperplanes are random. The
-        hyperplanes decide which texts are in one segment (docs/explanation/tree.md).
     last_made, last_tokens:
         Number of summaries computed in the last update of the tree, and of tokens that a model read and wrote for them.
     ever_made, ever_tokens:
@@ -70,7 +67,6 @@ class TreeStats:
     sizes: tuple[tuple[int, int], ...]
     cosine: float
     waiting: int
-    learned_from: int
     last_made: int
     last_tokens: int
     ever_made: int

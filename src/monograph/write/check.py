@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 
 from monograph.derive.derivation import embedded_text, extraction_key, vector_key
 from monograph.graph.heads import changed_heads
@@ -22,7 +21,6 @@ from monograph.store.graph import graphs, names
 from monograph.store.graph.extractions import documents_without
 from monograph.store.vectors import clusters, vectors
 from monograph.tree import verify as verify_tree
-from monograph.tree.hash import Planes
 from monograph.values import Finding
 from monograph.vectors import verify as verify_vectors
 from monograph.vectors.index import EcoVectorIndex
@@ -132,12 +130,11 @@ _GRAPH = (
 
 
 def _restart_tree(checked: CheckedRows) -> None:
-    """Empty the tree, but keep its hyperplanes if they match their checksum."""
-    planes = checked.execute("SELECT planes FROM trees WHERE checksum IS checksum(planes)").fetchone()
-    with suppress(ValueError):
-        if planes is not None and Planes.from_bytes(*planes):
-            return stored_tree.begin(checked.connection, *planes)
-    return stored_tree.clear(checked.connection)
+    """Empty the tree; the repair then builds it again."""
+    if stored_tree.exists(checked.connection):
+        stored_tree.begin(checked.connection)
+    else:
+        stored_tree.clear(checked.connection)
 
 
 def _tree_rules(chosen: Settings) -> tuple[Rule, ...]:
@@ -149,8 +146,6 @@ def _tree_rules(chosen: Settings) -> tuple[Rule, ...]:
         return verify_tree.faults(checked.connection, made_by, embedder, damaged)
 
     return (
-        Rule("trees", "the planes of the tree do not match their checksum",
-             "checksum IS NOT checksum(planes)", _restart_tree),
         Rule("nodes", "{} summaries whose text or vector is damaged",
              f"""SELECT 1 FROM nodes AS n JOIN memo AS m ON m.memo IN (n.gist, n.vector)
              WHERE {memo.WRONG} OR (m.memo = n.vector AND length(m.value) != :vector)""", _restart_tree),  # noqa: S608

@@ -14,7 +14,6 @@ from monograph.store.file.database import Connection
 from monograph.store.graph import names as stored_names
 from monograph.store.vectors import vectors as stored_vectors
 from monograph.tree import build
-from monograph.tree.hash import Planes, random_planes
 from monograph.values import Cost, OnProgress, Progress, Report
 from monograph.write import price, tree
 from monograph.write.changes import Tally
@@ -48,9 +47,10 @@ def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Report
         codes = name_codes(pipeline.embedder)
         codes.derive_missing(pipeline.database, codes.keyed(uncoded))
         try:
-            planes = _prepare_tree(pipeline, rows, spent, on_progress) if other else None
+            if other:
+                _prepare_tree(pipeline, rows, spent, on_progress)
             with write(pipeline.database, pipeline.indexes) as connection:
-                _exchange(connection, pipeline, planes, spent)
+                _exchange(connection, pipeline, spent)
         except build.TreeChanged as error:
             raise MissingValue from error
 
@@ -62,10 +62,10 @@ def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Report
 
 def _prepare_tree(
     pipeline: Pipeline, rows: Sequence[documents.DocumentRow], spent: tree.TreeUpdate, on_progress: OnProgress | None
-) -> Planes | None:
-    """Derive the summaries of a tree over the new vectors; return its hyperplanes, or None without a summarizer."""
+) -> None:
+    """Derive the summaries of a tree over the new vectors; do nothing without a summarizer."""
     if pipeline.summarizer is None:
-        return None
+        return
     with pipeline.database.read() as connection:
         derivation = vectors(pipeline.embedder)
         memos: dict[int, int] = {}
@@ -79,17 +79,13 @@ def _prepare_tree(
             raise MissingValue
         stored = [leaf for leaf in stored_tree.leaves(connection) if leaf.chunk in memos]
         leaves = [replace(leaf, memo=memos[leaf.chunk]) for leaf in stored]
-        first = sorted(leaves, key=lambda leaf: leaf.id)[: tree.LEARNING_SAMPLE]
-        sample = stored_vectors.in_order(connection, [leaf.memo for leaf in first], pipeline.embedder.dimension)
-        planes = tree.random_or_learned(pipeline, sample, len(leaves))
         draft = build.TreeDraft(stored_tree.version(connection))
-        build.place_all_leaves(connection, draft, planes, leaves)
+        build.place_all_leaves(connection, draft, pipeline.embedder.dimension, leaves)
     # Raises TreeChanged if another process deleted a summary of the tree.
-    tree.derive_layers(pipeline, pipeline.summarizer, draft, planes, spent, on_progress)
-    return planes
+    tree.derive_layers(pipeline, pipeline.summarizer, draft, spent, on_progress)
 
 
-def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None, spent: tree.TreeUpdate) -> None:
+def _exchange(connection: Connection, pipeline: Pipeline, spent: tree.TreeUpdate) -> None:
     """Replace the file's vectors, codes of names, and tree by those that :func:`reembed` has derived."""
     other = _has_other_embedder(connection, pipeline)
     # Documents that were stored meanwhile may lack vectors or codes: at most MADE_INSIDE of each are derived here.
@@ -110,14 +106,14 @@ def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None,
     settings.save_model(connection, "embedder", stored)
     if other:
         versions.drop_vectors(connection)
-        if planes is not None and pipeline.summarizer is not None:
+        if pipeline.summarizer is not None:
             # Most summaries are derived already; those of the few chunks that were stored since are made here.
             draft = build.TreeDraft(stored_tree.version(connection))
-            build.place_all_leaves(connection, draft, planes, stored_tree.leaves(connection))
-            tree.derive_layers(pipeline, pipeline.summarizer, draft, planes, spent)
+            build.place_all_leaves(connection, draft, pipeline.embedder.dimension, stored_tree.leaves(connection))
+            tree.derive_layers(pipeline, pipeline.summarizer, draft, spent)
             tree.store_tree(connection, pipeline.summarizer, draft, spent)
         elif stored_tree.exists(connection):
-            stored_tree.begin(connection, random_planes(pipeline.embedder.dimension).to_bytes())
+            stored_tree.begin(connection)
         for index in pipeline.indexes:
             index.rebuild(connection)
 

@@ -7,7 +7,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from monograph import telemetry
@@ -19,12 +19,9 @@ from monograph.store import tree as store
 from monograph.store.file import memo, settings
 from monograph.store.file.database import Connection, Database
 from monograph.store.file.errors import decoding
-from monograph.store.vectors import vectors as stored_vectors
 from monograph.tree import build
-from monograph.tree.hash import LEARNED_AT, Planes, learn, random_planes
-from monograph.tree.leaves import planes_of
 from monograph.tree.segment import Bounds
-from monograph.values import Float32, OnProgress, Problem, Progress
+from monograph.values import OnProgress, Problem, Progress
 from monograph.write.changes import Tally
 from monograph.write.configuration import EMBEDDER, SUMMARIZER
 from monograph.write.pipeline import Pipeline, write
@@ -36,7 +33,6 @@ except ImportError:  # pragma: no cover - not on Unix
 
 SUMMARIZED_AT_ONCE = 2_048
 """Largest number of summaries that are made, and then embedded, at once."""
-LEARNING_SAMPLE = 16_384
 
 MOST_TRIES = 20
 """Largest number of tries to update the tree.
@@ -63,7 +59,7 @@ class TreeUpdate:
 
 
 def recipe(summarizer: str, chosen: Settings) -> build.TreeRecipe:
-    """Return the settings on which a file's tree depends (it depends on its chunks and hyperplanes as well).
+    """Return the settings on which a file's tree depends (it depends on its chunks and their vectors as well).
 
     ``summarizer`` is the key of the summarizer. ``chosen`` are the settings of the file.
     """
@@ -89,8 +85,8 @@ def update(pipeline: Pipeline, on_progress: OnProgress | None = None, *, rebuild
             if not (rebuild or _is_stale(pipeline)):
                 break  # The previous holder of the lock has updated the tree.
             try:
-                draft, planes = _begin_draft(pipeline, rebuild=rebuild)
-                derive_layers(pipeline, pipeline.summarizer, draft, planes, spent, on_progress)
+                draft = _begin_draft(pipeline, rebuild=rebuild)
+                derive_layers(pipeline, pipeline.summarizer, draft, spent, on_progress)
                 with write(pipeline.database, pipeline.indexes) as connection:
                     _require_same_models(pipeline, rebuild=rebuild)
                     store_tree(connection, pipeline.summarizer, draft, spent)
@@ -116,15 +112,14 @@ def derive_layers(
     pipeline: Pipeline,
     summarizer: Summarizer,
     draft: build.TreeDraft,
-    planes: Planes,
     spent: TreeUpdate,
     on_progress: OnProgress | None = None,
 ) -> None:
     """Build the layers of summaries in a draft of the tree, from the lowest layer up, and derive missing summaries.
 
-    ``draft`` is a change of the tree in memory: see :class:`monograph.tree.build.TreeDraft`. ``planes`` are the
-    hyperplanes that order the nodes of a layer. The numbers of new summaries and of their tokens are added to
-    ``spent``. Raises TreeChanged if the draft cannot be stored any more because of another writer's changes.
+    ``draft`` is a change of the tree in memory: see :class:`monograph.tree.build.TreeDraft`. The numbers of new
+    summaries and of their tokens are added to ``spent``. Raises TreeChanged if the draft cannot be stored any more
+    because of another writer's changes.
     """
     while True:
         with pipeline.database.read() as connection:
@@ -144,7 +139,7 @@ def derive_layers(
 
             drafted += _make_summaries(pipeline, summarizer, batch, texts, spent, report)
         with pipeline.database.read() as connection:
-            build.add_layer(connection, draft, planes, drafted)
+            build.add_layer(connection, draft, pipeline.embedder.dimension, drafted)
 
 
 def follow(pipeline: Pipeline, tally: Tally, on_progress: OnProgress | None = None) -> None:
@@ -184,8 +179,8 @@ def _require_same_models(pipeline: Pipeline, *, rebuild: bool) -> None:
         SUMMARIZER.check(pipeline.database, pipeline.summarizer)
 
 
-def _begin_draft(pipeline: Pipeline, *, rebuild: bool) -> tuple[build.TreeDraft, Planes]:
-    """Return (draft of a tree update, hyperplanes). With new hyperplanes, the draft has all chunks."""
+def _begin_draft(pipeline: Pipeline, *, rebuild: bool) -> build.TreeDraft:
+    """Return the draft of a tree update. It has all chunks if the file has no tree yet."""
     with pipeline.database.read() as connection:
         stale = store.stale_leaves(connection)
     if stale:
@@ -193,28 +188,10 @@ def _begin_draft(pipeline: Pipeline, *, rebuild: bool) -> tuple[build.TreeDraft,
             pass  # The end of every such transaction updates stale leaves.
     with pipeline.database.read() as connection:
         _require_same_models(pipeline, rebuild=rebuild)
-        stored, count = planes_of(connection), stored_vectors.count(connection)
         draft = build.TreeDraft(store.version(connection), rebuild=rebuild)
-        if stored is not None and stored.dimension == pipeline.embedder.dimension:
-            # Learned hyperplanes are replaced when the file reaches the next number of chunks in LEARNED_AT.
-            due = max((least for least in LEARNED_AT if least <= count), default=0)
-            if pipeline.settings.planes == "random" or stored.learned_from >= due:
-                return draft, stored
-        sample = stored_vectors.first_by_id(connection, LEARNING_SAMPLE, pipeline.embedder.dimension)
-        planes = random_or_learned(pipeline, sample, count)
-        build.place_all_leaves(connection, draft, planes, store.leaves(connection))
-        return draft, planes
-
-
-def random_or_learned(pipeline: Pipeline, sample: Float32, count: int) -> Planes:
-    """Return hyperplanes for the tree of a file: random, or learned from some vectors of its chunks.
-
-    ``sample`` has these vectors, float32 (n, dimension). ``count`` is the number of all chunks. The hyperplanes are
-    random if the settings say so, or if the file has fewer chunks than the first number in LEARNED_AT.
-    """
-    if pipeline.settings.planes == "random" or count < LEARNED_AT[0]:
-        return random_planes(pipeline.embedder.dimension)
-    return replace(learn(sample), learned_from=count)
+        if not store.exists(connection):
+            build.place_all_leaves(connection, draft, pipeline.embedder.dimension, store.leaves(connection))
+        return draft
 
 
 def _make_summaries(

@@ -198,9 +198,8 @@ FORMAT_1 = (
     "CREATE INDEX nodes_by_key ON nodes(key) WHERE layer > 0",
     "CREATE INDEX nodes_by_gist ON nodes(gist) WHERE gist IS NOT NULL",
     "CREATE INDEX nodes_by_vector ON nodes(vector) WHERE vector IS NOT NULL",
-    # One row; none if the file has no tree. version changes with every change of the nodes; checksum covers planes.
-    """CREATE TABLE trees (
-        tree INTEGER PRIMARY KEY, planes BLOB NOT NULL, version INTEGER NOT NULL, checksum INTEGER NOT NULL)""",
+    # One row; none if the file has no tree. version changes with every change of the nodes.
+    "CREATE TABLE trees (tree INTEGER PRIMARY KEY, version INTEGER NOT NULL)",
     # Chunks whose node may be out of date. Triggers fill the table, so that no writer can forget to.
     "CREATE TABLE dirty_leaves (chunk INTEGER PRIMARY KEY)",
     """CREATE TRIGGER leaf_added AFTER INSERT ON vectors WHEN EXISTS (SELECT 1 FROM trees) BEGIN

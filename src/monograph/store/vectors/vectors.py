@@ -129,25 +129,6 @@ def every(connection: Connection) -> tuple[Int64, Int64]:
     return chunks, memos
 
 
-def first_by_id(connection: Connection, most: int, dimension: int) -> Float32:
-    """Return the vectors of the first ``most`` chunks in order of id: float32 (n, dimension).
-
-    Ids are hashes, so these chunks are a random sample. The sample is the same in every file with the same chunks.
-    """
-    memos = column(connection, "SELECT memo FROM chunks JOIN vectors USING (chunk) ORDER BY id LIMIT ?", most)
-    return in_order(connection, memos, dimension)
-
-
-def in_order(connection: Connection, memos: Sequence[int], dimension: int) -> Float32:
-    """Return the vectors in memo rows, in the given order of the rows: float32 (n, dimension).
-
-    Rows that :func:`load` leaves out are left out here, too.
-    """
-    rows, values = load(connection, memos, dimension)
-    positions = {row: position for position, row in enumerate(rows.tolist())}
-    return np.ascontiguousarray(values[[positions[memo] for memo in memos if memo in positions]])
-
-
 def count(connection: Connection) -> int:
     """Return the number of chunks that have a vector."""
     return integer(connection, "SELECT count(*) FROM vectors")
