@@ -67,7 +67,7 @@ WRITES = {"Monograph": {"add", "put", "remove", "remove_chunks"}, "EntityGraph":
 
 WHOLE = {
     "Monograph": {
-        "backup", "check", "compact", "costs", "forget_versions", "open", "sync", "vectors", "versions",
+        "backup", "check", "compact", "costs", "forget_versions", "open", "price", "sync", "vectors", "versions",
     },
     "Files": {
         "always_forget", "apply", "move", "plan", "receive", "remove", "retry", "sources", "sync", "take", "take_over",

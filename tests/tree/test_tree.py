@@ -401,6 +401,31 @@ def test_damaged_trees_are_repaired(tmp_path: Path, damage: str) -> None:
     st.lists(st.integers(0, 140), min_size=1, max_size=30, unique=True),
     st.lists(st.integers(0, 89), max_size=12, unique=True),
 )
+def test_a_price_bounds_the_work(tmp_path_factory, first, written, gone) -> None:  # type: ignore[no-untyped-def]
+    summarizer, embedder = CountingSummarizer(), HashEmbedder(16)
+    path = tmp_path_factory.mktemp("price") / "x.mono"
+    with Monograph.open(path, embedder, summarizer=summarizer) as monograph:
+        monograph.add([document(number) for number in range(first)])
+        removed = [f"d{number}" for number in gone if number < first]
+        changed = [document(number, 1) for number in written if number not in gone]
+        before = len(summarizer.asked), len(embedder.texts)
+        cost = monograph.price(changed, remove=[*removed, "nobody"])
+        assert before == (len(summarizer.asked), len(embedder.texts))
+        monograph.remove(removed)
+        without = len(summarizer.asked)
+        report = monograph.add(changed)
+        assert report.embedded == cost.embeddings
+        assert max(without - before[0], len(summarizer.asked) - without) <= cost.summaries
+        assert cost.documents == len(changed)
+        assert monograph.price(changed, remove=removed) == Cost()
+
+
+@settings(max_examples=examples(20))
+@given(
+    st.integers(0, 90),
+    st.lists(st.integers(0, 140), min_size=1, max_size=30, unique=True),
+    st.lists(st.integers(0, 89), max_size=12, unique=True),
+)
 def test_a_plan_bounds_the_summaries(tmp_path_factory, first, written, gone) -> None:  # type: ignore[no-untyped-def]
     folder = tmp_path_factory.mktemp("plan")
     texts = folder / "texts"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from monograph.library.tree import SummaryTree
     from monograph.models import Describer, Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
     from monograph.settings import Settings
-    from monograph.values import Cost, Finding, LedgerEntry, OnProgress, Report, Version
+    from monograph.values import Cost, Document, Finding, LedgerEntry, OnProgress, Report, Version
     from monograph.vectors.design import Kind
     from monograph.where import Moment
 
@@ -161,6 +161,28 @@ class Monograph(Writable):
             *sources, verify=verify, prune=prune, forget=forget, follow_links=follow_links,
             limits=limits, progress=progress,
         )  # fmt: skip
+
+    @spends
+    def price(
+        self, documents: Iterable[Document] = (), *, remove: Iterable[str] = (), summarizer: Summarizer | None = None
+    ) -> Cost:
+        """Return the cost of one change: :meth:`add` of documents, and :meth:`remove` of others.
+
+        Nothing is written, and no model is called. The cost includes the update of the tree of summaries: see
+        docs/explanation/tree.md.
+
+        Parameters
+        ----------
+        documents:
+            Documents to add. A document that is unchanged, or cannot be stored, costs nothing.
+        remove:
+            Ids of documents to remove. Unknown ids cost nothing.
+        summarizer:
+            Model of the tree. With None, the cost of a tree is included if the file has one.
+        """
+        from monograph.write import price
+
+        return price.price_change(self._file.pipeline(summarizer=summarizer), list(documents), document_names(remove))
 
     def forget_versions(self, names: Iterable[str] | None = None, *, before: Moment | None = None) -> int:
         """Delete previous versions of documents, and return the number of deleted versions.

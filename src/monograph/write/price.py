@@ -17,7 +17,7 @@ from monograph.store.file.errors import UNDECODABLE
 from monograph.store.graph import names
 from monograph.store.vectors import vectors
 from monograph.sync import rename
-from monograph.values import Cost, OnProgress, Plan, Problem
+from monograph.values import Cost, Document, OnProgress, Plan, Problem
 from monograph.write.batch import BATCH_FILES, Parcel, PreparedDocument, batches, changed, prepare, read_plan
 from monograph.write.describe import PicturePricer
 from monograph.write.graph import embedded_keys, names_without_code, part_of
@@ -58,6 +58,22 @@ def price(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
     return replace(plan, problems=tuple(problems), cost=cost if pictured is None else cost + pictured.cost)
 
 
+def price_change(pipeline: Pipeline, given: Sequence[Document], gone: Sequence[str]) -> Cost:
+    """Return the cost of adding documents and removing others: see :meth:`monograph.Monograph.price`."""
+    cost, removed, priced = Cost(), 0, set[bytes]()
+    with pipeline.database.read() as connection:
+        for batch in batches((Parcel(None, (document,)) for document in given), BATCH_FILES):
+            more, fewer = _price_batch(connection, pipeline, batch, priced)
+            cost, removed = cost + more, removed + fewer
+        rows = [row for name in dict.fromkeys(gone) if (row := documents.find(connection, name)) is not None]
+        removed += sum(len(chunks.rows_of_document(connection, row.row)) for row in rows)
+        if cost.documents or rows or store.count_stale_segments(connection):
+            cost += price_summaries(
+                connection, pipeline, vectors.count(connection) + cost.chunks, cost.chunks + removed
+            )
+    return cost
+
+
 def _price_batch(
     connection: Connection, pipeline: Pipeline, batch: list[Parcel], priced: set[bytes]
 ) -> tuple[Cost, int]:
@@ -68,8 +84,10 @@ def _price_batch(
     fresh = removed = 0
     for prepared in work:
         row = documents.find(connection, prepared.document.id)
-        stored = set() if row is None else set(chunks.named_spans(connection, row.row))
-        kept = stored & {chunk.id for chunk in prepared.chunks}
+        rows = [] if row is None else chunks.of_document(connection, row.row)
+        # A ready-made passage may keep its id and get another text.
+        stored = {(loaded.chunk.id, loaded.chunk.text) for loaded in rows}
+        kept = stored & {(chunk.id, chunk.text) for chunk in prepared.chunks}
         fresh += len(prepared.chunks) - len(kept)
         removed += len(stored) - len(kept)
     cost = Cost(documents=len(work), chunks=fresh)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -40,8 +40,10 @@ from llama_index.tools.monograph import MonographToolSpec
 from llama_index.vector_stores.monograph import EcoVectorStore, HitNode
 from monograph import Graph, Hybrid, Monograph, Reranker, Tree
 from monograph.errors import InputError, ModelUnavailable, NotFound
+from monograph.values import Cost
 from support.letter_corpus import FACTS, FILLER, of_different_lengths, with_filler
 from support.llama_index_values import above
+from support.models import CountingSummarizer, HashEmbedder
 
 QUESTION = "who got the plates from the woman that Tobias Renk met?"
 
@@ -231,6 +233,33 @@ def test_refresh_compares_documents_with_the_file(index: EraRAGIndex) -> None:
     assert asyncio.run(index.arefresh_ref_docs(documents)) == [False, True, True, False]
     assert index.refresh_ref_docs(documents) == [False] * 4
     assert sources(index) == {"d0", "d1", "d2", "d3"}
+
+
+def test_the_price_of_a_change_is_known_before(tmp_path: Path) -> None:
+    summarizer, embedder = CountingSummarizer(), HashEmbedder(16)
+    splitter = SentenceSplitter(chunk_size=64, chunk_overlap=0)
+    first, late = [Document(text=f"{fact} {FILLER * 3}", id_=f"d{n}") for n, fact in enumerate(FACTS)], letters()[0]
+    late.id_ = "late"
+    edited = Document(text=f"The lathe is blue now. {FILLER * 3}", id_="d3")
+    refreshed = [*first[:2], edited, Document(text=f"The steamer left Trieste. {FILLER * 3}", id_="new")]
+    with Monograph.open(tmp_path / "era.mono", embedder, summarizer=summarizer) as file:
+        index = EraRAGIndex([], file, transformations=[splitter])
+
+        def check(cost: Cost, change: Callable[[], object]) -> None:
+            made = len(summarizer.asked)
+            change()
+            assert 0 < len(summarizer.asked) - made <= cost.summaries
+            assert 0 < cost.typical_summaries <= cost.summaries
+
+        check(index.price(first), lambda: index.refresh_ref_docs(first))
+        assert index.price(first) == Cost() == index.price(delete=["nobody"])
+        check(index.price([late]), lambda: index.insert(late))
+        check(index.price([edited]), lambda: index.update_ref_doc(edited))
+        check(index.price(refreshed), lambda: index.refresh_ref_docs(refreshed))
+        check(index.price(delete=["d1"]), lambda: index.delete_ref_doc("d1"))
+        check(index.price([TextNode(text="Alone.")]), lambda: index.insert_nodes([TextNode(text="Alone.")]))
+        assert sources(index) >= {"d0", "d2", "d3", "late", "new"}
+        assert file.check() == []
 
 
 def test_tree_index_is_persisted_and_loaded(index: EraRAGIndex, tmp_path: Path) -> None:

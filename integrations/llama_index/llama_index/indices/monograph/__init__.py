@@ -18,6 +18,7 @@ with requires("LlamaIndex", "llama-index", __name__):
     from llama_index.core.data_structs.struct_type import IndexStructType
     from llama_index.core.indices.base import BaseIndex
     from llama_index.core.indices.registry import INDEX_STRUCT_TYPE_TO_INDEX_CLASS
+    from llama_index.core.ingestion import run_transformations
     from llama_index.core.schema import BaseNode, Document
     from llama_index.core.storage.docstore.types import RefDocInfo
 
@@ -26,6 +27,7 @@ from llama_index.retrievers.monograph import TreeRetriever
 from llama_index.vector_stores.monograph.nodes import as_documents, as_node
 from monograph import Monograph
 from monograph.errors import InputError
+from monograph.values import Cost
 from monograph_tools import AnyArchive, ClosesFile, in_thread, opened, refuse_unknown, to_write, warn_of_problems
 
 __all__ = ["EraRAGIndex"]
@@ -115,10 +117,11 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
         self._insert(nodes)
         return EraRAGStruct(path=str(self.monograph.path.absolute()))
 
-    def _insert(self, nodes: Sequence[BaseNode], **insert_kwargs: Any) -> None:
+    def _insert(self, nodes: Sequence[BaseNode], *, replaces: bool = False, **insert_kwargs: Any) -> None:
         if not nodes:
             return
-        warn_of_problems(self.monograph.put(as_documents(nodes)))
+        store = self.monograph.add if replaces and self.monograph.brief().documents else self.monograph.put
+        warn_of_problems(store(as_documents(nodes)))
         if not self.monograph.brief().has_tree:
             self.monograph.tree.rebuild()
 
@@ -139,26 +142,60 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
         warn_of_problems(self.monograph.remove_chunks(where={"$document": ref_doc_id}))
         self.docstore.delete_document(ref_doc_id, raise_error=False)
 
+    def update_ref_doc(self, document: Document, **update_kwargs: Any) -> None:
+        """Replace all nodes of a document by its new nodes, in one write."""
+        with self._callback_manager.as_trace("update_ref_doc"):
+            self._replace([document])
+
     def refresh_ref_docs(self, documents: Sequence[Document], **update_kwargs: Any) -> list[bool]:
-        """Insert new documents, update changed documents, and return for each document whether it was stored.
+        """Insert new documents and replace changed documents; return for each document whether it was stored.
 
         A document has changed if its hash differs from the hash in the file. So no persisted docstore is needed. A
-        document that was deleted from the file counts as new.
+        document that was deleted from the file counts as new. One write stores all documents and updates the tree.
         """
-        changed = []
-        for document in documents:
-            chunks = self.monograph.fetch(where={"$document": document.id_})
-            source = as_node(chunks[0]).source_node if chunks else None
-            changed.append(source is None or source.hash != document.hash)
-            if not chunks:
-                self.insert(document, **update_kwargs.get("insert_kwargs", {}))
-            elif changed[-1]:
-                self.update_ref_doc(document, **update_kwargs.get("update_kwargs", {}))
+        changed = [self._is_changed(document) for document in documents]
+        with self._callback_manager.as_trace("refresh_ref_docs"):
+            self._replace([document for document, is_changed in zip(documents, changed, strict=True) if is_changed])
         return changed
+
+    def _is_changed(self, document: Document) -> bool:
+        chunks = self.monograph.fetch(where={"$document": document.id_})
+        source = as_node(chunks[0]).source_node if chunks else None
+        return source is None or source.hash != document.hash
+
+    def _replace(self, documents: Sequence[Document]) -> None:
+        nodes = self._make_nodes(documents)
+        without_nodes = {one.id_ for one in documents} - {one.ref_doc_id for one in nodes}
+        if without_nodes:
+            warn_of_problems(self.monograph.remove_chunks(where={"$document": {"in": sorted(without_nodes)}}))
+        self._insert(nodes, replaces=True)
+        for one in documents:
+            self.docstore.set_document_hash(one.id_, one.hash)
+
+    def _make_nodes(self, documents: Sequence[Document]) -> Sequence[BaseNode]:
+        return run_transformations(documents, self._transformations, show_progress=self._show_progress)
+
+    def price(self, nodes: Sequence[BaseNode] = (), *, delete: Sequence[str] = ()) -> Cost:
+        """Return the cost of a change of the index. Nothing is stored, and no model makes vectors or summaries.
+
+        - ``insert``, ``update_ref_doc`` and ``refresh_ref_docs``: give the documents as ``nodes``. A document that the
+          file has already, with the same hash, costs nothing.
+        - ``insert_nodes``: give the nodes.
+        - ``delete_ref_doc``: give the ids of documents as ``delete``.
+
+        ``summaries``, ``model_calls`` and ``model_tokens`` of the cost are upper bounds for one write;
+        ``typical_summaries`` is an estimate (docs/explanation/tree.md).
+        """
+        documents = [node for node in nodes if isinstance(node, Document)]
+        made = self._make_nodes([document for document in documents if self._is_changed(document)])
+        given = [node for node in nodes if not isinstance(node, Document)]
+        summarizer = self.monograph.tree.summarizer
+        return self.monograph.price(as_documents([*made, *given]), remove=delete, summarizer=summarizer)
 
     ainsert_nodes = in_thread("insert_nodes")
     adelete_nodes = in_thread("delete_nodes")
     adelete_ref_doc = in_thread("delete_ref_doc")
+    aupdate_ref_doc = in_thread("update_ref_doc")
     arefresh_ref_docs = in_thread("refresh_ref_docs")
 
     @property
