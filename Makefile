@@ -166,7 +166,7 @@ $(VENV)/bench-tree: $(BUILT_FROM) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -e ".[bench-tree]"
 	@touch $@
 
-bench-tree: $(VENV)/bench-tree ## Measure the tree of summaries, and RAPTOR beside it (a quarter of an hour); writes docs/benchmarks
+bench-tree: $(VENV)/bench-tree ## Measure the tree of summaries, and RAPTOR beside it (an hour); writes docs/benchmarks
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/tree.py
 
 bench-reduce: $(VENV)/bench-graph ## Measure reduction and packing (a quarter of an hour); writes docs/benchmarks

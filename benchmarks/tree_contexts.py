@@ -14,7 +14,8 @@ from monograph.answer.overviews import is_about_a_whole
 from monograph.evaluate.datasets import EvaluationQuestion, QuestionSet, load_dataset
 from monograph.values import Context
 
-BUDGETS = (500, 1_000, 2_000)
+BUDGET = 1_000
+"""Tokens of a context: the default of ``context``."""
 SETS = ("longdoc-summary", "quality-sample", "books", "multihop-rag", "ultradomain-mix")
 BOOKS = ("The Wonderful Wizard of Oz", "A Christmas Carol")
 TOLD = (
@@ -61,14 +62,13 @@ def measured(
     monograph: Monograph,
     name: str,
     questions: Sequence[EvaluationQuestion],
-    budget: int,
     score: Score,
     how: str = "auto",
 ) -> Results:
     """Return the means over the questions. Means of ROUGE-2 and of evidence are None if no question has them."""
     rouge, evidence, documents, tokens = [], [], [], []
     for one in questions:
-        made = monograph.context(one.question, budget, how=how, where=where(name, one))
+        made = monograph.context(one.question, BUDGET, how=how, where=where(name, one))
         cited = documents_of(made)
         documents.append(len(cited))
         tokens.append(made.tokens)
@@ -110,12 +110,9 @@ def contexts(most: int) -> Results:
 def beside(
     without: Monograph, grown: Monograph, name: str, questions: Sequence[EvaluationQuestion], score: Score
 ) -> Results:
-    """Measure a group of questions at every budget: without a tree, with one, and in mode tree."""
+    """Measure a group of questions without a tree, with one, and in mode tree."""
     ways = {"without": (without, "auto"), "with": (grown, "auto"), "tree": (grown, "tree")}
-    return {
-        str(budget): {way: measured(file, name, questions, budget, score, how) for way, (file, how) in ways.items()}
-        for budget in BUDGETS
-    }
+    return {way: measured(file, name, questions, score, how) for way, (file, how) in ways.items()}
 
 
 def told() -> Results:

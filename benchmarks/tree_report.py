@@ -7,33 +7,35 @@ from pathlib import Path
 from typing import Any
 
 Results = dict[str, Any]
-SHOWN_STEPS = (0, 1, 5, 10)
+BUDGET = 1_000
+"""Tokens of a context: the default of ``context``."""
+TREES = ("update", "rebuild")
+SHOWN_STEPS = (0, 1, 5, 10, 15, 20)
 """Steps of growth that the page shows; 0 is the first build."""
-
-SHOWN_BUDGET = "1000"
-"""Budget of the contexts that the page shows: the default of ``context``."""
-
-SHOWN_SHARES = ("random, 0%", "random, 100%", "learned, 0%", "learned, 50%", "learned, 100%")
-"""Planes and shares of the first build that the page shows."""
 
 FEW_QUESTIONS = 10
 """Groups of fewer questions are not shown."""
 
 GROWTH = """\
-A file starts with half of the documents, and grows in ten steps of 5 %. A document is a short passage, or a part of a
-long text, and has about one chunk. A second file gets the same documents, and its tree is rebuilt from nothing at every
-step. Less is better in all columns except *chunks*.
+A file starts with half of {documents:,} documents, and grows in twenty insertions of 2.5 %. The documents are the
+paragraphs of HotpotQA and 2WikiMultihopQA, about one chunk each. *Update* is the tree of this file, which every
+insertion updates. *Rebuild* is the tree of a second file, which is built from nothing at every step. Both trees are
+equal at {equal} of {steps} steps, so they have the same recall and answers.
 
-- *summaries* is the number of summaries that a step makes.
-- *tokens* is the number of tokens that the summarizer reads. The extractive summarizer reads them for free; a language
-  model would charge.
-- *seconds* is the time of `add()`, which also updates the tree.
-- The columns with *rebuild* have the figures of the second file. Their seconds include `add()` and the rebuild."""
+*Tokens* is the number of tokens that the summarizer reads. The extractive summarizer reads them for free; a language
+model would charge. *Seconds* include embedding and storing the new documents. *Recall@5* and *answer* are in percent,
+over the *questions* whose evidence is all in the file. *Answer* is the share of questions whose answer is among the
+first {budget:,} tokens of the hits. Passages and summaries are searched together, by cosine; a summary counts as the
+document of its nearest passage. More recall and more answers are better; fewer tokens and seconds are better."""
+RAPTOR = """\
+RAPTOR (llama-index-packs-raptor: UMAP, Gaussian mixtures, three levels) cannot update a tree: every change costs a new
+build. Here are builds of both over the same documents, with the same static word vectors and extractive summaries.
+Both search passages and summaries together. The documents and columns are those of the section above."""
 SINGLE = """\
-Fifty documents are inserted and fifty are deleted, one at a time, in two files; less is better. The first file has the
-chunks of the section above, the second has single sentences as documents. *Summaries* is the number of summaries that
-one change makes, and *tokens* the number of tokens read for them. *Share of rebuild* divides the mean tokens by an
-estimate for a rebuild: the tokens of all documents, and 100 tokens per summary."""
+Fifty documents are inserted and fifty are deleted, one at a time, in two files; less is better. The documents of the
+first file are short passages and parts of long texts, those of the second are single sentences. *Summaries* is the
+number of summaries that one change makes, and *tokens* the number of tokens read for them. *Share of rebuild* divides
+the mean tokens by an estimate for a rebuild: the tokens of all documents, and 100 tokens per summary."""
 RECALL = """\
 Recall@5 in percent, counted by document; more is better. If a hit is a summary, the document of the chunk nearest to
 the summary counts. Embeddings are static word vectors. *tree* searches chunks and summaries together; *tree, detail
@@ -54,19 +56,19 @@ TOLD = """\
 Patterns recognise questions about a whole document or file: {counts}, and none of the {others:,} questions of
 {sets} other sets. In longdoc-summary, they recognise exactly the right questions (checked by hand). All questions of
 ultradomain-mix are broad, but the patterns miss questions that do not mention the dataset."""
-COVERAGE = """\
-Does it matter how much of the corpus the first build has? The first build has a share of MultiHop-RAG, and ten steps
-add the rest. Recall is in percent; more is better. *Cosine* is the mean cosine between chunks of one segment
-(the chunks under one summary). In EraRAG's Table IV, the accuracy rises from 41 to 63 with the share.
-
-[Planes](../explanation/tree.md#how-the-tree-is-built) divide chunks into segments. With random planes, all trees are
-equal. *Learned* planes come from all chunks in the file after an `add()` that passes 64, 512 or 4,096 chunks. These
-chunks depend on the share, so the planes and trees differ."""
-RAPTOR = """\
-RAPTOR (llama-index-packs-raptor: UMAP, Gaussian mixtures, three levels) and Monograph start with half of the first
-{chunks} chunks of the section on growth, and ten steps add the rest. Monograph updates its tree at every step. RAPTOR
-cannot update a tree: it builds a new one, which is measured at steps 1, 5 and 10. Both use static word vectors and the
-same extractive summaries. *Calls* are calls of the summarizer, and *tokens* the tokens read; less is better."""
+SWEEPS = """\
+Each table changes one setting; the others have their defaults. *Recall* is the recall@5 of `how="tree"`, in percent.
+*Context* is measured for contexts of {budget:,} tokens, in percent: the share of questions whose answer the context
+contains (multihop-rag, lihuaworld), or the ROUGE-2 recall against the answer (quality-sample, longdoc-summary). At most
+{questions} questions of each set are asked. More is better. *Tokens* are read to build the trees of all sets; less is
+better."""
+BOUNDS = """\
+`segment_least` and `segment_most`, the bounds of a segment (EraRAG's S_min and S_max). The default is 6 to 12."""
+CHUNKS = """\
+`chunk_tokens`, with an overlap of an eighth. The default is 256."""
+DETAIL = """\
+`Tree(detail=p)`: the share p of the hits that are chunks; *none* ranks chunks and summaries together, the default. The
+contexts are those of `context(question, how=Tree(detail=p))`."""
 
 
 def write(results: Results, folder: Path) -> None:
@@ -76,7 +78,7 @@ def write(results: Results, folder: Path) -> None:
         f"Machine: {results['machine']}. Written by `make bench-tree`; the figures are in [tree.json](tree.json).",
     ]
     for name, section in SECTIONS.items():
-        if name in results and results[name].get("installed", True):
+        if name in results:
             parts.append(section(results[name]))
     if "growth" in results:
         _plot(results["growth"], folder / "tree.png")
@@ -86,28 +88,54 @@ def write(results: Results, folder: Path) -> None:
 def _growth(found: Results) -> str:
     rows = [
         [
-            f"step {number}" if number else one["name"], f"{one['chunks']:,}", f"{one['summaries']:,}",
-            f"{one['tokens']:,}", f"{one['seconds']:.1f}", f"{one['rebuild summaries']:,}",
-            f"{one['rebuild tokens']:,}", f"{one['rebuild seconds']:.1f}",
+            f"{number}", f"{one['chunks']:,}", *(_whole(one[tree]["tokens"]) for tree in ("ours", "rebuild")),
+            *(f"{one[tree]['seconds']:,.1f}" for tree in ("ours", "rebuild")), f"{one['ours']['questions']}",
+            _percent(one["ours"]["recall@5"]), _percent(one["ours"]["answer in context"]),
         ]
         for number, one in enumerate(found["steps"])
         if number in SHOWN_STEPS
     ]  # fmt: skip
+    headings = ["step", "chunks", *(f"{what}, {tree}" for what in ("tokens", "seconds") for tree in TREES)]
+    headings += ["questions", "recall@5", "answer"]
     share, seconds = found["tokens"] / found["rebuild tokens"], found["seconds"] / found["rebuild seconds"]
-    spent = ("summaries", "tokens", "seconds")
+    equal = sum(one["equal"] for one in found["steps"])
+    introduction = GROWTH.format(
+        documents=found["documents"], equal="all" if equal == len(found["steps"]) else equal,
+        steps=len(found["steps"]), budget=BUDGET,
+    )  # fmt: skip
+    removed, edited = found["removed"], found["edited"]
     return "\n\n".join(
         [
             "## Growth, and equality",
-            GROWTH,
-            _table(["step", "chunks", *spent, *(f"rebuild {one}" for one in spent)], rows),
-            f"Together, the ten steps read {share:.0%} of the tokens that the ten rebuilds read, in {seconds:.0%} of "
-            f"their time. Then {found['removed']['chunks']:,} documents are deleted and {found['edited']['chunks']:,} "
-            f"edited, which makes {found['removed']['calls']:,} and {found['edited']['calls']:,} new summaries. The "
-            f"tree then {'equals' if found['equal'] else '**differs from**'} a tree built anew from the same documents "
-            f"and [planes](../explanation/tree.md#how-the-tree-is-built), and `check` finds {found['faults']} faults.",
-            "![Tokens read at each step, and by a rebuild](tree.png)",
+            introduction,
+            _table(headings, rows),
+            f"Together, the {len(found['steps']) - 1} updates read {share:.0%} of the tokens that the rebuilds read, in "
+            f"{seconds:.0%} of their time. Then {removed['documents']:,} documents are deleted and "
+            f"{edited['documents']:,} edited, which makes {removed['summaries']:,} and {edited['summaries']:,} new "
+            f"summaries. The tree then {'equals' if found['equal'] else '**differs from**'} a tree built from the same "
+            f"documents in another order, and `check` finds {found['faults']} faults.",
+            "![Tokens, seconds, recall and answers at each step](tree.png)",
         ]
     )
+
+
+def _raptor(found: Results) -> str:
+    sizes = {count: one for count, one in found.items() if isinstance(one, dict)}
+    rows = [
+        [
+            f"{int(count):,}, {name}", _whole(one[tree]["summaries"]), _whole(one[tree]["tokens"]),
+            f"{one[tree]['seconds']:,.1f}", f"{one[tree]['questions']}", _percent(one[tree]["recall@5"]),
+            _percent(one[tree]["answer in context"]),
+        ]
+        for count, one in sizes.items()
+        for tree, name in (("ours", "Monograph"), ("raptor", "RAPTOR"))
+    ]  # fmt: skip
+    headings = ["documents", "summaries", "tokens", "seconds", "questions", "recall@5", "answer"]
+    return "\n\n".join(["## Compared with RAPTOR", RAPTOR, _table(headings, rows)])
+
+
+def _whole(value: float) -> str:
+    return f"{value:,.0f}"
 
 
 def _single(found: Results) -> str:
@@ -145,11 +173,8 @@ def _recall(found: Results) -> str:
 
 def _contexts(found: Results) -> str:
     rows = []
-    for group, by_budget in found.items():
-        if not isinstance(by_budget, dict) or group == "told":
-            continue
-        ways = by_budget[SHOWN_BUDGET]
-        if ways["with"]["questions"] < FEW_QUESTIONS:
+    for group, ways in found.items():
+        if not isinstance(ways, dict) or group == "told" or ways["with"]["questions"] < FEW_QUESTIONS:
             continue
         rows.append(
             [
@@ -162,7 +187,7 @@ def _contexts(found: Results) -> str:
         )  # fmt: skip
     headings = ["questions", "count", "ROUGE-2 without tree", "ROUGE-2 with tree", 'ROUGE-2 how="tree"']
     headings += [f"{one} {way} tree" for one in ("evidence", "documents", "tokens") for way in ("without", "with")]
-    made = CONTEXTS.format(budget=f"{int(SHOWN_BUDGET):,}", few=FEW_QUESTIONS)
+    made = CONTEXTS.format(budget=f"{BUDGET:,}", few=FEW_QUESTIONS)
     return "\n\n".join(["## Contexts", made, _table(headings, rows), _recognised(found["told"])])
 
 
@@ -178,44 +203,31 @@ def _percent(share: float | None) -> str:
     return "" if share is None else f"{100 * share:.1f}"
 
 
-def _coverage(found: Results) -> str:
-    rows = [
-        [
-            name, f"{100 * one['recall@5']:.1f}", f"{one['cosine']:.3f}", f"{one['learned from']:,}",
-            "yes" if one["the same tree"] else "no",
-        ]
-        for name, one in found.items()
-        if isinstance(one, dict) and name in SHOWN_SHARES
-    ]  # fmt: skip
-    headings = ["planes, share of the first build", "recall@5", "cosine", "chunks learned from", "same tree as 0%"]
-    return "\n\n".join(["## Share of the first build", COVERAGE, _table(headings, rows)])
-
-
-def _raptor(found: Results) -> str:
-    rows = [
-        [
-            step, f"{found['ours'][int(step) - 1]['calls']:,}", f"{found['ours'][int(step) - 1]['tokens']:,}",
-            f"{found['ours'][int(step) - 1]['seconds']:.1f}", f"{one['calls']:,}", f"{one['tokens']:,}",
-            f"{one['seconds']:.1f}",
-        ]
-        for step, one in found["theirs"].items()
-    ]  # fmt: skip
-    spent = ("calls", "tokens", "seconds")
-    headings = ["step", *(f"{one} {what}" for one in ("Monograph", "RAPTOR") for what in spent)]
-    told = (
-        f"Monograph's ten steps read {found['share']:.0%} of the tokens of ten builds by RAPTOR, if each build reads "
-        "the mean of the three measured builds."
-    )
-    return "\n\n".join(["## Compared with RAPTOR", RAPTOR.format(chunks=found["chunks"]), _table(headings, rows), told])
+def _sweeps(found: Results) -> str:
+    parts = ["## Settings", SWEEPS.format(budget=BUDGET, questions=found["questions"])]
+    for name, text, heading in (("bounds", BOUNDS, "bounds"), ("chunks", CHUNKS, "tokens"), ("detail", DETAIL, "p")):
+        sets = list(next(iter(found[name].values())))
+        has_tokens = name != "detail"
+        rows = [
+            [
+                setting, *(_percent(by_set[one]["recall@5"]) for one in sets),
+                *(_percent(by_set[one]["context"]) for one in sets),
+                *([_whole(sum(by_set[one]["tokens"] for one in sets))] if has_tokens else []),
+            ]
+            for setting, by_set in found[name].items()
+        ]  # fmt: skip
+        headings = [heading, *(f"{what}, {one}" for what in ("recall", "context") for one in sets)]
+        parts += [text, _table(headings + (["tokens"] if has_tokens else []), rows)]
+    return "\n\n".join(parts)
 
 
 SECTIONS = {  # sections of the page; tree.json has all measured sections
     "growth": _growth,
-    "single": _single,
     "raptor": _raptor,
+    "single": _single,
     "recall": _recall,
     "contexts": _contexts,
-    "coverage": _coverage,
+    "sweeps": _sweeps,
 }
 
 
@@ -245,14 +257,15 @@ def _plot(found: Results, path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    steps = found["steps"][1:]
-    figure, (tokens, seconds) = pyplot.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
-    for axis, what, unit in ((tokens, "tokens", "tokens read"), (seconds, "seconds", "seconds")):
-        axis.plot(range(1, len(steps) + 1), [one[f"rebuild {what}"] for one in steps], label="a rebuild", color="0.6")
-        axis.plot(range(1, len(steps) + 1), [one[what] for one in steps], label="the tree follows", color="teal")
-        axis.set_xlabel("step of 5 %")
-        axis.set_ylabel(unit)
+    steps = range(len(found["steps"]))
+    figure, axes = pyplot.subplots(1, 4, figsize=(15, 3.4), layout="constrained")
+    for axis, what in zip(axes, ("tokens", "seconds", "recall@5", "answer in context"), strict=True):
+        if what in ("tokens", "seconds"):
+            axis.plot(steps, [one["rebuild"][what] for one in found["steps"]], label=TREES[1], color="0.6")
+        axis.plot(steps, [one["ours"][what] for one in found["steps"]], label=TREES[0], color="teal")
+        axis.set_xlabel("insertion")
+        axis.set_title(what)
         axis.set_ylim(bottom=0)
-        axis.legend(frameon=False)
+    axes[0].legend(frameon=False)
     figure.savefig(path, dpi=120)
     pyplot.close(figure)
