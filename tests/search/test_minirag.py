@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import combinations, pairwise
-from math import pi, sqrt
+from math import log, pi, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,11 @@ from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import InputError
 from monograph.search import entity_graph
 from monograph.search.entity_graph import PathGraph, around, graph_of
-from monograph.search.minirag import Beam, best_paths, edge_relevance, key_edges
+from monograph.search.fusion import WEIGHTS
+from monograph.search.minirag import EXAMPLES, PATH_WEIGHT, Beam, best_paths, edge_relevance, key_edges, type_pool
 from monograph.store.documents.filters import EVERYTHING
 from monograph.store.graph import names
-from monograph.values import Chunk, Extraction, Mention, Relation
+from monograph.values import ENTITY_KINDS, Chunk, Extraction, Mention, Relation
 from support.model_server import ModelServer
 from support.models import CapitalExtractor, HashEmbedder
 from support.properties import examples
@@ -181,7 +182,19 @@ def test_answer_types_are_read_from_the_question(question: str, types: Sequence[
 def test_answer_types_are_the_nearest_kind(monograph: Monograph) -> None:
     embedder = monograph.embedder
     (vector,) = embedder.embed(["the name of a person"], "query")
-    assert kinds_of.nearest_kind(embedder, vector) == {"person", "name"}
+    pool = {"person": ["anna seghers"], "place": ["worms"], "quote": ["to be"]}
+    assert kinds_of.nearest_kind(embedder, vector, pool) == {"person", "name"}
+    assert kinds_of.nearest_kind(embedder, vector, {"place": ["worms"]}) == {"place", "name"}
+    assert kinds_of.nearest_kind(embedder, vector, {"quote": ["to be"]}) == frozenset()
+
+
+def test_type_pool_has_the_most_frequent_names_of_each_kind(films: Monograph) -> None:
+    with films._file.reading() as reader:
+        pool = type_pool(reader)
+    assert list(pool) == [kind for kind in ENTITY_KINDS if kind in pool]
+    assert pool["date"] == ["1940", "1951"]
+    assert pool["name"][:2] == ["bette davis", "curtis bernhardt"]
+    assert all(0 < len(some) <= EXAMPLES for some in pool.values())
 
 
 FILMS = {
@@ -200,17 +213,21 @@ def films(monograph: Monograph) -> Monograph:
     return monograph
 
 
-def ids(hits: Sequence[Hit]) -> list[str]:
+def ids(hits: Iterable[Hit]) -> list[str]:
     return [hit.chunk.document_id for hit in hits]
 
 
 def test_formulas_find_and_show_a_known_path(films: Monograph) -> None:
     hits = films.search(QUESTION, 10, how=Graph(faithful=True))
     assert "Film directors" in ids(films.search(QUESTION, 2, how="dense"))
-    assert set(ids(hits)) == {"Payment on Demand", "Curtis Bernhardt", "Worms"}
+    reached = [hit for hit in hits if hit.path]
+    assert set(ids(reached)) == {"Payment on Demand", "Curtis Bernhardt", "Worms"}
+    assert set(ids(hits)) == set(FILMS)
     assert [hit.rank for hit in hits] == list(range(len(hits)))
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-    assert {hit.origins[0].retriever for hit in hits} == {"minirag"}
+    assert {hit.chunk.id for hit in hits if "minirag" in {one.retriever for one in hit.origins}} == {
+        hit.chunk.id for hit in reached
+    }
     ways = {hit.chunk.document_id: hit.path for hit in hits}
     way = ways["Curtis Bernhardt"]
     assert way is not None
@@ -222,10 +239,29 @@ def test_formulas_find_and_show_a_known_path(films: Monograph) -> None:
     assert films.search(QUESTION, 10, how=Graph(faithful=True)) == hits
 
 
-def test_scores_are_cosines_without_descriptions(films: Monograph) -> None:
-    dense = {hit.chunk.id: hit.score for hit in films.search(QUESTION, 10, how="dense")}
-    for hit in films.search(QUESTION, 10, how=Graph(faithful=True)):
-        assert hit.score == pytest.approx(dense[hit.chunk.id], abs=1e-6)
+def test_scores_are_lexical_dense_and_path_scores_standardised(films: Monograph) -> None:
+    hits = films.search(QUESTION, 10, how=Graph(faithful=True))
+    fused = np.zeros(len(hits))
+    for retriever, weight in {**WEIGHTS, "minirag": PATH_WEIGHT}.items():
+        scores = np.array([sum(one.score for one in hit.origins if one.retriever == retriever) for hit in hits])
+        fused += weight * (scores - scores.mean()) / scores.std()
+    assert [hit.score for hit in hits] == pytest.approx(fused.tolist())
+
+
+def test_path_scores_are_damped_by_the_uses_of_a_name(tmp_path: Path) -> None:
+    texts = ["Hub met Rare today.", *(f"Hub met Guest{n:03} today." for n in range(30)), "Rare left."]
+    with Monograph.open(tmp_path / "x.mono", HashEmbedder(64), CapitalExtractor()) as monograph:
+        monograph.add([Document(text, id=str(n)) for n, text in enumerate(texts)])
+        hits = monograph.search("did Hub meet Rare", len(texts), how=Graph(faithful=True))
+        by_path = {
+            hit.chunk.document_id: one.score for hit in hits for one in hit.origins if one.retriever == "minirag"
+        }
+        ways = {hit.chunk.document_id: hit.path for hit in hits}
+    uses = {"rare": 2, "guest": 1}
+    for name in ("0", "31"):
+        assert ways[name] is not None
+        assert by_path[name] > 5 * by_path["7"]
+    assert by_path["31"] <= ways["31"].score * log((len(texts) + 1) / (uses["rare"] + 0.5)) + 1e-9
 
 
 def test_a_forbidden_chunk_is_no_bridge(films: Monograph) -> None:
@@ -233,18 +269,20 @@ def test_a_forbidden_chunk_is_no_bridge(films: Monograph) -> None:
     hits = films.search(QUESTION, 10, how=Graph(faithful=True), where=where)
     assert sorted(ids(hits)) == sorted(set(FILMS) - {"Payment on Demand"})
     assert [hit.path for hit in hits] == [None] * len(hits)
-    assert {hit.origins[0].retriever for hit in hits} == {"dense"}
+    assert "minirag" not in {one.retriever for hit in hits for one in hit.origins}
     hits = films.search(
         QUESTION, 10, how=Graph(faithful=True), where={"title": {"in": ["Payment on Demand", "Film directors"]}}
     )
-    assert ids(hits) == ["Payment on Demand"]
+    assert {hit.chunk.document_id: hit.path is None for hit in hits} == {
+        "Payment on Demand": False,
+        "Film directors": True,
+    }
 
 
 @pytest.mark.parametrize("question", ["where was the director born?", "", "?!", "12", "\x00", "where is Zzyzx?"])
-def test_formulas_without_entities_equal_dense_search(films: Monograph, question: str) -> None:
+def test_formulas_without_entities_equal_hybrid_search(films: Monograph, question: str) -> None:
     hits = films.search(question, 3, how=Graph(faithful=True))
-    assert ids(hits) == ids(films.search(question, 3, how="dense"))
-    assert [hit.path for hit in hits] == [None] * len(hits)
+    assert hits == films.search(question, 3, how="hybrid")
 
 
 def test_formulas_answer_in_tiny_files_for_any_k(monograph: Monograph) -> None:
@@ -345,10 +383,8 @@ def test_filters_hold_for_hits_and_for_what_is_passed(
         assert len(set(passed)) == len(passed) >= 1
         assert all(visible.has_edge(one, other) for one, other in pairwise(passed))
         assert passed[-1] in {name.lower() for some in corpus[int(hit.chunk.document_id)] for name in some}
-    named = {name for n in allowed for some in corpus[n] for name in some}
-    if named & set(asked):
-        assert hits
-        assert all(hit.path is not None for hit in hits)
+    naming = {str(n) for n in allowed if {name for some in corpus[n] for name in some} & set(asked)}
+    assert naming <= {hit.chunk.document_id for hit in hits if hit.path is not None}
 
 
 def test_formulas_follow_an_entity_in_every_chunk(tmp_path: Path) -> None:
@@ -392,8 +428,9 @@ def test_descriptions_count_and_relations_link(tmp_path: Path) -> None:
         }
         cosines = embedder.embed(list(expected.values())) @ embedder.embed(["did Alfa see a special thing"], "query")[0]
         scores = dict(zip(expected, cosines.tolist(), strict=True))
-        assert {hit.chunk.document_id: hit.score for hit in hits} == pytest.approx(scores, abs=1e-6)
-        assert ids(hits) == sorted(scores, key=lambda name: -scores[name])
+        dense = {hit.chunk.document_id: one.score for hit in hits for one in hit.origins if one.retriever == "dense"}
+        assert {name: dense[name] for name in expected} == pytest.approx(scores, abs=1e-6)
+        assert set(ids(hit for hit in hits if hit.path)) == set(expected)
         ways = {hit.chunk.document_id: str(hit.path) for hit in hits}
         assert ways["end"] == "question → Alfa → Bravo → on end"
 
@@ -410,9 +447,13 @@ def test_answer_type_of_a_model_is_asked_once(tmp_path: Path) -> None:
             monograph.search("Transit was written by?")
             assert server.calls == 1
             assert "Transit was written by?" in server.asked[-1].prompt
+            assert "\nname: anna seghers, marseille" in server.asked[-1].prompt
             with pytest.raises(InputError, match="no parameter 'faithful'"):
                 monograph.search("Who wrote it?", how="hybrid:faithful=true")
             assert server.calls == 1
             memory = AnswerCache(monograph._file.database)
-            assert answer_types(model, memory, "Transit was written by?") == ("Person", "work")
+            with monograph._file.reading() as reader:
+                pool = type_pool(reader)
+            assert answer_types(model, memory, "Transit was written by?", pool) == ("Person", "work")
+            assert server.calls == 1
     assert kinds_of.answer_kinds("Transit was written by?", ("Person", "work")) == {"person", "work", "name"}

@@ -64,7 +64,7 @@ def test_relevance_lies_in_0_to_1_and_never_rises(archive: Monograph, query: str
 
 @pytest.mark.parametrize("query", ASKED)
 def test_relevance_of_dense_search_is_the_cosine(archive: Monograph, query: str) -> None:
-    for how in ("dense", "tree", "tree:detail=0.3", "graph:faithful=true"):
+    for how in ("dense", "tree", "tree:detail=0.3"):
         hits = archive.search(query, 60, how)
         assert hits
         assert [hit.relevance for hit in hits] == [max(0.0, hit.score) for hit in hits]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from monograph import spending
@@ -28,8 +28,8 @@ MOST_TOKENS = 40
 MOST_TYPES = 3
 
 _PROMPT = (
-    "What kind of thing answers the question? Choose up to three of: person, organisation, place, work, event, date,"
-    " time, quantity, term. Write only these words, the likeliest first, with commas between them.\n\n"
+    "What kind of thing answers the question? Choose up to three of these kinds; names of each kind follow it."
+    "\n{kinds}\nWrite only the words of the kinds, the likeliest first, with commas between them.\n\n"
     "Question: {question}\nKinds:"
 )
 
@@ -175,12 +175,16 @@ def quoted(context: Context, *, abstained: bool) -> Answer:
     return Answer(text, shown, context)
 
 
-def answer_types(model: LanguageModel, memory: AnswerCache, question: str) -> tuple[str, ...]:
+def answer_types(
+    model: LanguageModel, memory: AnswerCache, question: str, pool: Mapping[str, Sequence[str]]
+) -> tuple[str, ...]:
     """Return the entity types that a model predicts for the answer (MiniRAG, Sec. 3.2), likeliest first.
 
-    The prediction is cached in ``memory``. Raises ModelUnavailable if the model does not answer.
+    ``pool`` has the kinds of entities that the model may choose, each with example names. The prediction is cached in
+    ``memory``. Raises ModelUnavailable if the model does not answer.
     """
-    prompt = _PROMPT.format(question=" ".join(question.split()))
+    kinds = "\n".join(f"{kind}: {', '.join(names)}" for kind, names in pool.items())
+    prompt = _PROMPT.format(kinds=kinds, question=" ".join(question.split()))
     key = content_hash(memo.ANSWER, model.key, prompt, MOST_TOKENS)
     completion = memory.recall(key)
     if completion is None:

@@ -311,9 +311,12 @@ def searched(file: OpenFile, query: Query, model: LanguageModel | None = None) -
             span.text("monograph.search.query", query.text)
             if query.k and model is not None and getattr(chosen, "asks_model", False):
                 from monograph.answer.ask import answer_types
+                from monograph.search.minirag import type_pool
 
-                # The model is called before the read transaction begins, because its result is written to the file.
-                query = replace(query, answer_types=answer_types(model, file.answers(), query.text))
+                with file.reading() as reader:
+                    pool = type_pool(reader)
+                # The model is called outside of a read transaction, because its result is written to the file.
+                query = replace(query, answer_types=answer_types(model, file.answers(), query.text, pool))
             reader = stack.enter_context(file.reading())
             if query.k > MANY:
                 # A summary has at least two children, so there are fewer summaries than chunks.

@@ -7,13 +7,13 @@ Each retriever's scores are standardised over the candidates (chosen by measurem
 a retriever that separates the candidates clearly counts for more than one whose scores are all alike. A word-for-word
 match of a code or a quoted phrase adds to a chunk's score (LIFTS).
 
-The meaning of ``relevance`` depends on the search mode. In ``dense``, ``tree`` and MiniRAG's formulas it is the cosine,
-or 0 for a negative cosine. Such relevances can be compared across files and questions. In all other modes the relevance
-compares the hits of one question, and the best hit has 1:
+The meaning of ``relevance`` depends on the search mode. In ``dense`` and ``tree`` it is the cosine, or 0 for a negative
+cosine. Such relevances can be compared across files and questions. In all other modes the relevance compares the hits
+of one question, and the best hit has 1:
 
 - ``lexical`` and ``tfidf``: score / best score.
-- ``hybrid``: (score - floor) / (best score - floor). The floor is the score of a chunk that neither words nor vectors
-  find.
+- ``hybrid`` and MiniRAG's formulas: (score - floor) / (best score - floor). The floor is the score of a chunk that no
+  retriever finds.
 - ``graph``: probability of being evidence / the best hit's probability. If a chunk contains a share of the question's
   codes or of its quoted phrases word for word, this share replaces a lower probability.
 

@@ -1,9 +1,13 @@
 """MiniRAG by the paper's own formulas (``Graph(faithful=True)``; Sec. 3.2, Eq. 2 and 3, errata corrected).
 
-The hits are chunks of the dense search that name an entity on one of the best paths. They are ordered by their
-similarity to the query. Answer nodes are entities of a kind that may answer the question. They are looked for among all
-entities read around the starting nodes, not only among the starting nodes. Paths are followed by beam search, because
-there are too many to follow all.
+The candidates are the chunks of lexical and dense search: the paper's dense top k misses chunks that only words find.
+Their order is the fused order of lexical, dense and path scores. The path score of a chunk is the highest product of a
+path's score by Eq. 3 and the rarity of an entity that is on the path and in the chunk. In the paper, paths only filter
+the chunks. Without the rarity, one frequent name links almost all chunks: the main person of a chat is in nearly all.
+
+Answer nodes are entities of a kind that may answer the question. They are looked for among all entities read around the
+starting nodes, not only among the starting nodes. Paths are followed by beam search, because there are too many to
+follow all.
 
 In the paper, k is both the radius around an edge and the number of paths that are kept. Here these are two numbers:
 ``RADIUS`` and ``Beam.kept``. The paper sets k to fifty. With a radius of fifty, every edge would reach its whole
@@ -12,10 +16,11 @@ connected component, and all edges would have the same relevance.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from heapq import nsmallest
-from itertools import accumulate
 
 import numpy as np
 
@@ -23,14 +28,14 @@ from monograph.derive.extract.kinds import answer_kinds, nearest_kind
 from monograph.errors import calling_model
 from monograph.graph.names import key_of
 from monograph.models import Embedder
-from monograph.search import rerank
+from monograph.search import fusion, rerank, words
 from monograph.search.entity_graph import Edge, EntityNeighbourhood, PathGraph, around
-from monograph.search.fusion import POOL, cosine_hits, hits_of, nearest, origins_of, ranking
+from monograph.search.fusion import POOL, Ranking, highest, ranking
 from monograph.search.graph import chunk_node
 from monograph.search.query import Query
 from monograph.search.question import Question, parse
 from monograph.search.reader import Reader
-from monograph.values import Float32, Hit, Path, PathNode
+from monograph.values import ENTITY_KINDS, Float32, Hit, Path, PathNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,50 +76,82 @@ ALIKE = 4
 """Number of stored names that are compared with each name of the question. They are the names whose embeddings are
 nearest. The entity of such a name is a starting node if the cosine is at least LEAST_COSINE."""
 
+PATH_WEIGHT = 0.4
+"""Weight of the standardised path scores beside :data:`monograph.search.fusion.WEIGHTS`, chosen on the dev sets."""
+
+SAMPLED = 256
+"""Number of chunks from which :func:`type_pool` reads names: the first ones in order of id, which is as good as random.
+"""
+
+EXAMPLES = 5
+"""Limit of the example names of one kind in :func:`type_pool`."""
+
 LEAST_COSINE = 0.8
 """Least cosine between the embeddings of a stored name and of a name in the question, for the entity of the stored name
 to be a starting node."""
 
 
 def search(reader: Reader, query: Query) -> list[Hit]:
-    """Return hits by MiniRAG's formulas: the chunks of the dense search that the best paths reach, by similarity.
+    """Return hits by MiniRAG's formulas: the candidates of lexical and dense search, reordered by path scores.
 
     The graph is read around the starting nodes, as far as paths and the neighbourhoods of Eq. 2 reach. Entities farther
-    away do not count. If no entity of the question leads to any chunk of the dense search, the hits are those of the
-    dense search, without paths.
+    away do not count. A hit has a path if a path leads to it. If no path leads to any candidate, the hits are those of
+    hybrid search.
     """
     vector, k, embedder = query.vector_by(reader), rerank.most(query), reader.models.embedder
-    question = parse(reader, query)
-    pool = nearest(reader, vector, max(POOL, k), query.filter, stop=query.stop)
+    question, size = parse(reader, query), max(POOL, k)
+    _, rankings = words.pool(reader, query, question.counts, size, vector)
+    matches = words.matches(reader, query, question.counts, size)
+    candidates = highest(reader, fusion.fuse(rankings, matches)[0])
     starts = _find_starting_nodes(reader, embedder, question)
-    if not starts or not pool.rows:
-        return rerank.hits(query, cosine_hits(reader, pool, k))
-    hops = max(RADIUS, BEAM.length)
     # Paths and edges that tie are ordered by the numbers of their entities.
-    part = around(reader, starts, hops, pool.rows, query.filter)
+    part = around(reader, starts, max(RADIUS, BEAM.length), candidates, query.filter)
     starts = {part.number[entity]: similarity for entity, similarity in starts.items() if entity in part.number}
-    kinds = answer_kinds(question.text, query.answer_types) or nearest_kind(embedder, vector)
+    kinds = answer_kinds(question.text, query.answer_types)
+    if starts and not kinds:
+        kinds = nearest_kind(embedder, vector, type_pool(reader))
     answers = {entity for entity, kind in part.kinds.items() if kind in kinds}
-    relevance = edge_relevance(part.graph, starts.keys() | answers, RADIUS)
-    key = key_edges(relevance, KEY_EDGES)
+    key = key_edges(edge_relevance(part.graph, starts.keys() | answers, RADIUS), KEY_EDGES)
     paths = [path for start in sorted(starts.items()) for path in best_paths(part.graph, start, key, answers, BEAM)]
-    shortest_paths = _find_shortest_paths(paths, part)
-    if not shortest_paths:
-        return rerank.hits(query, cosine_hits(reader, pool, k))
-    cosines = dict(zip(pool.rows, pool.scores, strict=True))
-    scores = {row: cosines[row] for row in shortest_paths}
-    scores |= _score_descriptions(reader, embedder, shortest_paths, vector)
-    ranked = ranking(reader, "minirag", scores.items(), k)
-    occurrences = {node: part.written[node] for row in ranked.rows for node in shortest_paths[row].nodes}
-    loaded, shown = reader.show(ranked.rows, dict(occurrences.values()))
-    shares = {row: min(1.0, max(0.0, scores[row])) for row in ranked.rows}
+    reached = _reach_chunks(paths, part, _measure_rarity(reader, part, question.counts.total))
+    if reached:
+        rankings = _with_descriptions(reader, embedder, rankings, reached, vector)
+        scored = [(row, score) for row, (score, _) in reached.items()]
+        by_path = ranking(reader, "minirag", scored, len(scored))
+        rankings.append(replace(by_path, is_exhaustive=True))
+    scores, unfound = fusion.fuse(rankings, matches, {**fusion.WEIGHTS, "minirag": PATH_WEIGHT})
+    best = highest(reader, scores, k)
+    occurrences = {node: part.written[node] for row in best if row in reached for node in reached[row][1].nodes}
+    loaded, shown = reader.show(best, dict(occurrences.values()))
     hit_paths = {}
-    for row in ranked.rows:
-        if row in loaded:
-            entities = [PathNode("entity", *shown[occurrences[node][0]]) for node in shortest_paths[row].nodes]
-            nodes = (PathNode("question", "", "question"), *entities, chunk_node(loaded[row]))
-            hit_paths[row] = Path(nodes, shortest_paths[row].score)
-    return rerank.hits(query, hits_of(loaded, scores, shares, origins_of([ranked], shares.keys()), hit_paths))
+    for row in best:
+        if row in reached and row in loaded:
+            path = reached[row][1]
+            entities = [PathNode("entity", *shown[occurrences[node][0]]) for node in path.nodes]
+            hit_paths[row] = Path(
+                (PathNode("question", "", "question"), *entities, chunk_node(loaded[row])), path.score
+            )
+    shares = dict(zip(best, fusion.shares_of([scores[row] for row in best], unfound), strict=True))
+    origins = fusion.origins_of([*rankings, *matches], shares.keys())
+    return rerank.hits(query, fusion.hits_of(loaded, scores, shares, origins, hit_paths))
+
+
+def type_pool(reader: Reader) -> dict[str, list[str]]:
+    """Return the kinds of entities that occur in a sample of chunks, each with the keys of its most frequent names.
+
+    The kinds are in the order of :data:`monograph.values.ENTITY_KINDS`. The sample is the SAMPLED chunks whose ids come
+    first. Each kind has at most EXAMPLES names; equally frequent names are ordered by key.
+    """
+    counts: dict[str, Counter[int]] = {}
+    for named, _ in reader.linked(reader.sample(SAMPLED)).values():
+        for name, kind in zip(named["name"].tolist(), named["kind"].tolist(), strict=True):
+            counts.setdefault(ENTITY_KINDS[kind], Counter())[name] += 1
+    _, keys = reader.names.entities({name for names in counts.values() for name in names})
+    return {
+        kind: [keys[name] for name in nsmallest(EXAMPLES, names, lambda name: (-names[name], keys[name]))]
+        for kind in ENTITY_KINDS
+        if (names := counts.get(kind))
+    }
 
 
 def _find_starting_nodes(snapshot: Reader, embedder: Embedder, question: Question) -> dict[int, float]:
@@ -136,19 +173,50 @@ def _find_starting_nodes(snapshot: Reader, embedder: Embedder, question: Questio
     return similarities
 
 
-def _find_shortest_paths(paths: Iterable[ScoredPath], part: EntityNeighbourhood) -> dict[int, ScoredPath]:
-    """Return {row of a chunk: shortest path to the chunk}; of equally short paths, the path with the best score."""
-    naming: dict[int, list[int]] = {}
+def _measure_rarity(reader: Reader, part: EntityNeighbourhood, total: int) -> dict[int, float]:
+    """Return {entity: ln((number of chunks + 1) / (uses of the entity's names + 0.5))}, at least 0."""
+    uses = {head: sum(name.uses for name in group) for head, group in reader.names.members(part.number).items()}
+    return {entity: max(0.0, math.log((total + 1) / (uses.get(head, 0) + 0.5))) for head, entity in part.number.items()}
+
+
+def _reach_chunks(
+    paths: Sequence[ScoredPath], part: EntityNeighbourhood, rarity: Mapping[int, float]
+) -> dict[int, tuple[float, ScoredPath]]:
+    """Return {row of a chunk: (path score, path)} of the chunks that name an entity on a path.
+
+    The path score is the highest product of a path's score and the rarity of an entity that is on the path and in the
+    chunk. Of equal products, the shortest path counts, then the path with the best score. The returned path ends at
+    its first entity that the chunk names.
+    """
+    ordered = sorted(paths, key=lambda path: (len(path.nodes), -path.score, path.nodes))
+    reached = {}
     for chunk, entities in part.named.items():
-        for entity in entities:
-            naming.setdefault(entity, []).append(chunk)
-    # A path to a chunk ends at the first entity on the path that the chunk names.
-    ends = {(len(nodes), -path.score, nodes) for path in paths for nodes in accumulate((node,) for node in path.nodes)}
-    shortest: dict[int, ScoredPath] = {}
-    for _, score, nodes in sorted(ends):
-        for chunk in naming.get(nodes[-1], ()):
-            shortest.setdefault(chunk, ScoredPath(nodes, -score))
-    return shortest
+        best = -1.0
+        for path in ordered:
+            named = [index for index, node in enumerate(path.nodes) if node in entities]
+            if named and (score := path.score * max(rarity[path.nodes[index]] for index in named)) > best:
+                best = score
+                reached[chunk] = score, ScoredPath(path.nodes[: named[0] + 1], path.score)
+    return reached
+
+
+def _with_descriptions(
+    reader: Reader, embedder: Embedder, rankings: Sequence[Ranking], rows: Iterable[int], vector: Float32
+) -> list[Ranking]:
+    """Return the rankings; chunks whose mentions have descriptions are embedded anew, together with these."""
+    described = _score_descriptions(reader, embedder, rows, vector)
+    return [
+        ranking(
+            reader,
+            one.retriever,
+            (dict(zip(one.rows, one.scores, strict=True)) | described).items(),
+            len(one.rows) + len(described),
+            one.effort,
+        )
+        if one.retriever == "dense" and described
+        else one
+        for one in rankings
+    ]
 
 
 def _score_descriptions(snapshot: Reader, embedder: Embedder, rows: Iterable[int], vector: Float32) -> dict[int, float]:

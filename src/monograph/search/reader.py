@@ -252,6 +252,13 @@ class Reader(Protocol):
 
     # The graph.
 
+    def sample(self, k: int) -> list[int]:
+        """Return the rows of the k chunks whose ids come first, in order of id.
+
+        Ids are hashes, so the sample is as good as random, but equal in all files with the same documents.
+        """
+        ...
+
     def titled_extractions(self, chunks: Collection[int]) -> dict[int, tuple[int, str]]:
         """Return (number, document's title) of each chunk, by row, so that copies of a chunk can be recognised.
 

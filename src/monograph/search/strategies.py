@@ -92,9 +92,9 @@ class Graph(BuiltInMode):
     Parameters
     ----------
     faithful:
-        Use the formulas of the MiniRAG paper instead of Monograph's own. Then the hits are chunks that a dense search
-        finds and that the best paths through the graph reach. If the file was opened with a language model, the model
-        is asked once which entity types the answer may have.
+        Rank by the formulas of the MiniRAG paper (Eq. 2 and 3) instead of Monograph's own: the chunks of hybrid search,
+        with path scores as a third ranking. If the file was opened with a language model, the model is asked once which
+        of the file's entity types the answer may have.
     """
 
     needs_graph: ClassVar[bool] = True
@@ -107,10 +107,7 @@ class Graph(BuiltInMode):
         return self.faithful
 
     def search(self, reader: Reader, query: Query) -> list[Hit]:
-        """Return hits, best first. A hit that was reached over the graph has its path.
-
-        With ``faithful`` there may be fewer than k hits.
-        """
+        """Return hits, best first. A hit that was reached over the graph has its path."""
         if self.faithful:
             from monograph.search import minirag
 

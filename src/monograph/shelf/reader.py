@@ -208,6 +208,13 @@ class ShelfReader:
 
     # The graph.
 
+    def sample(self, k: int) -> list[int]:
+        answers = self.shards.all(ShardReader.sample, k)
+        first = sorted(
+            (name, self.rows.global_row(shard, row)) for shard, rows in enumerate(answers) for name, row in rows
+        )
+        return [row for _, row in first[:k]]
+
     def titled_extractions(self, chunks: Collection[int]) -> dict[int, tuple[int, str]]:
         extractions = self.shards.by_row(ShardReader.titled_extractions, list(chunks))
         keys = {row: int.from_bytes(blake2b(key, digest_size=8).digest()) for row, (key, _) in extractions.items()}

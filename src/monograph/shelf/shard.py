@@ -226,6 +226,10 @@ class ShardReader(GraphState):
 
     # The graph.
 
+    def sample(self, k: int) -> list[tuple[str, int]]:
+        """Return (id, row) of the k chunks of this shard whose ids come first, in order of id."""
+        return chunks.first_by_id(self.connection, k)
+
     def titled_extractions(self, rows: Sequence[int]) -> dict[int, tuple[bytes, str]]:
         """Return {row of chunk: (memo key of its extraction, title of its document)}.
 

@@ -374,8 +374,8 @@ class Origin:
     - ``tree``: cosine, in [-1, 1], of a summary with the question; 0 if a context added the hit without a search;
     - ``feedback``: highest cosine of the chunk with several vectors. Each is the embedding of the question followed by
       one of the most probable chunks;
-    - ``minirag``: cosine of the chunk with the question. Descriptions of the chunk's entities, if the graph has any,
-      are embedded together with the chunk;
+    - ``minirag``: highest product of a path's score (MiniRAG, Eq. 3) and the rarity of an entity that is on the path
+      and in the chunk;
     - ``rerank``: the reranker's score, on its own scale;
     - ``time``: 1 for a hit that was promoted because it is from the requested time. The rank is the hit's rank before
       the promotion.

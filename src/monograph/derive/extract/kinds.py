@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from monograph.errors import calling_model
 from monograph.regex import regex
 
 if TYPE_CHECKING:
@@ -111,14 +112,21 @@ def answer_kinds(text: str, types: Iterable[str] = ()) -> frozenset[str]:
     return _widen(named or _read_kinds([word.replace("’", "'").lower() for word in _WORD.findall(text)]))
 
 
-def nearest_kind(embedder: Embedder, vector: Float32) -> frozenset[str]:
-    """Return the kind whose name has the vector nearest to a question's vector, together with its related kinds.
+def nearest_kind(embedder: Embedder, vector: Float32, pool: Mapping[str, Sequence[str]]) -> frozenset[str]:
+    """Return the kind that is nearest to a question's vector, together with its related kinds.
 
-    ``vector`` is float32 of shape (dimension,). ``date`` and ``time`` are related to each other. Persons,
-    organisations, places, works and events are related to ``name``, the kind of a name whose kind is unknown.
+    ``vector`` is float32 of shape (dimension,). ``pool`` has the kinds that occur in the graph, each with example
+    names: the vector of a kind is that of its word and these names. The result is empty if no kind of ``pool`` can be
+    compared. ``date`` and ``time`` are related to each other. Persons, organisations, places, works and events are
+    related to ``name``, the kind of a name whose kind is unknown.
     """
-    cosines = embedder.embed(list(_COMPARED), "document") @ vector
-    return _widen({_COMPARED[int(np.argmax(cosines))]})
+    compared = [kind for kind in _COMPARED if kind in pool]
+    if not compared:
+        return frozenset()
+    texts = [f"{kind}: {', '.join(pool[kind])}" for kind in compared]
+    with calling_model(embedder.key):
+        cosines = embedder.embed(texts, "document") @ vector
+    return _widen({compared[int(np.argmax(cosines))]})
 
 
 def _read_kinds(words: list[str]) -> set[str]:

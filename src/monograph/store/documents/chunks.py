@@ -158,6 +158,11 @@ def ids(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
     return dict(lookup(connection, "c.chunk, c.id", "chunks AS c WHERE c.chunk = w.value", rows))
 
 
+def first_by_id(connection: Connection, k: int) -> list[tuple[str, int]]:
+    """Return (id, row) of the k chunks whose ids come first, in order of id."""
+    return connection.execute("SELECT id, chunk FROM chunks ORDER BY id LIMIT ?", (k,)).fetchall()
+
+
 def titled_extractions(connection: Connection, rows: Iterable[int]) -> dict[int, tuple[int, str]]:
     """Return (memo row of the extraction, document title) of each chunk, by chunk row.
 
