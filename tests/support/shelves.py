@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from monograph import Document, Hit, Monograph, Settings
 from monograph.library.opened import OpenOptions
 from monograph.library.questions import Questions
-from monograph.models import Embedder
+from monograph.models import Embedder, Extractor
 from monograph.shelf import catalogue
 from monograph.shelf.engines import Local
 from monograph.shelf.shelf import OpenShelf
@@ -45,7 +45,12 @@ def empty_file(folder: Path, **chosen: Any) -> Path:
 
 @contextmanager
 def shelf_beside_file(
-    folder: Path, documents: Sequence[Document], shards: Sequence[int], count: int = 3, empty: Path | None = None
+    folder: Path,
+    documents: Sequence[Document],
+    shards: Sequence[int],
+    count: int = 3,
+    empty: Path | None = None,
+    extractor: Extractor | None = None,
 ) -> Iterator[tuple[Questions, Monograph]]:
     """Yield a shelf and a file of the same documents.
 
@@ -55,7 +60,7 @@ def shelf_beside_file(
     for number, path in enumerate(folder / name for name in names):
         if empty is not None:
             shutil.copy(empty, path)
-        with Monograph.open(path, BagEmbedder(8)) as archive:
+        with Monograph.open(path, BagEmbedder(8), extractor) as archive:
             archive.add(document for document, shard in zip(documents, shards, strict=True) if number in (shard, count))
     files = [folder / name for name in names[:-1]]
     with shelf_of(files, folder, BagEmbedder(8)) as shelf, Monograph.open(folder / "one.mono", BagEmbedder(8)) as one:

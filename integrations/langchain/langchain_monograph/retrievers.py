@@ -160,11 +160,12 @@ class HybridRetriever(FileRetriever):
 
 
 class MiniRAGRetriever(FileRetriever):
-    """Finds chunks hop by hop along the entity graph (Fan et al., MiniRAG, arXiv 2501.06713).
+    """Finds chunks along the entity–chunk graph of MiniRAG (Fan et al., arXiv 2501.06713).
 
-    By default the retriever runs Monograph's own graph search, ``how="graph"``. This search starts at the entities that
-    the question names, follows the graph, and ranks with lexical and dense scores. ``faithful=True`` ranks by the
-    paper's formulas (Eq. 2 and 3) instead.
+    By default the retriever does not rank by the paper's formulas. It runs Monograph's own graph search,
+    ``how="graph"``, which finds more of the evidence on every measured question set. This search goes hop by hop from
+    probable chunks to other chunks that name the same entities, and weighs a model's relations. ``faithful=True`` ranks
+    by the paper's path scores (Eq. 2 and 3), fused with lexical and dense scores.
 
     If the file has no graph, the constructor builds it. This raises ReadOnlyFile if the file cannot be written, and
     InputError if ``monograph`` is a view or a snapshot.

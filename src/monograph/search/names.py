@@ -13,14 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from monograph.derive.extract.function_words import FUNCTION_WORDS
-from monograph.graph.chunk_names import NO_SENTENCE
+from monograph.graph.chunk_names import NO_SENTENCE, is_short_form
 from monograph.graph.names import LONGEST_KEY, entity_id, key_of, mention_key
-from monograph.graph.text import sentence_starts
+from monograph.graph.text import Words, sentence_starts, word_hashes
 from monograph.regex import regex
 from monograph.store.documents import chunks as stored_chunks
 from monograph.store.graph import assertions, extractions, graphs, names
 from monograph.store.words.prefetch import Prefetcher
 from monograph.text_pass import compiled
+from monograph.values import Relation
 from monograph.vectors.kernel import nearest_signs
 
 if TYPE_CHECKING:
@@ -43,8 +44,9 @@ MOST_DOCUMENTS = 12
 """Largest number of chunks to which one name is linked because their documents are about the name. If there are more
 such chunks, only those nearest to the beginnings of their documents are linked."""
 
-NamedText: TypeAlias = tuple[str, str, bytes, str]
-"""A chunk with its names: (title of its document, text of the chunk, names in the chunk, names its document is about).
+NamedText: TypeAlias = tuple[str, str, bytes, str, tuple[Relation, ...]]
+"""A chunk with its names: (title of its document, text of the chunk, names in the chunk, names its document is about,
+relations that a model found in the chunk).
 
 The names in the chunk are bytes of dtype :data:`monograph.store.graph.graphs.NAMED`. The names that the document is
 about are a JSON list of their rows.
@@ -76,6 +78,20 @@ _SMALL_WORDS = FUNCTION_WORDS["english"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class StatedRelation:
+    """A relation that a model found in a chunk.
+
+    ``ends`` are the positions of its source and target in :attr:`StartText.names`, ascending; an end is left out if no
+    name of the start text is it. ``strength`` is above 0 and at most 1. ``words`` are the hashes of the words in its
+    description and keywords, without those of its ends and of the document's title.
+    """
+
+    ends: tuple[int, ...]
+    strength: float
+    words: Words
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class StartText:
     """Text of a chunk from which a walk starts, and the names in it whose links the walk may follow.
 
@@ -84,6 +100,7 @@ class StartText:
     ``sentences`` has, for each name, the numbers of the sentences that contain it. It is empty for a name that the
     document is about and that no sentence of the chunk contains.
     ``own`` has, for each name, whether the chunk's document is about it.
+    ``relations`` are the relations of these names that a model found in the chunk.
     """
 
     title: str
@@ -92,6 +109,7 @@ class StartText:
     names: tuple[NameRow, ...]
     sentences: tuple[tuple[int, ...], ...]
     own: tuple[bool, ...]
+    relations: tuple[StatedRelation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -257,8 +275,8 @@ class Names:
         The order of the names in a start text depends only on its own chunk. Names that no other chunk, document or
         relation uses may be left out.
         """
-        named = [np.frombuffer(packed, dtype=graphs.NAMED).tolist() for *_, packed, _ in given]
-        own_rows = [frozenset[int](json.loads(rows)) for *_, rows in given]
+        named = [np.frombuffer(packed, dtype=graphs.NAMED).tolist() for _, _, packed, *_ in given]
+        own_rows = [frozenset[int](json.loads(rows)) for *_, rows, _ in given]
         titles = title_phrases([text for _, text, *_ in given])
         keys = set[str]().union(*titles)
         self.ahead.keys(self.connection, keys)
@@ -270,7 +288,9 @@ class Names:
         rows = {loaded[row].key: row for row in single}
         single -= {rows[key] for key in assertions.related_names(self.connection, rows, MOST_JOINED)}
         start_texts = []
-        for (title, text, *_), records, own_set, phrase_offsets in zip(given, named, own_rows, titles, strict=True):
+        for (title, text, _, _, found), records, own_set, phrase_offsets in zip(
+            given, named, own_rows, titles, strict=True
+        ):
             begins = sentence_starts(text)
             sentences_by_name: dict[int, tuple[int, ...]] = {
                 row: (first,) if second == NO_SENTENCE else (first, second)
@@ -285,7 +305,8 @@ class Names:
                 sentences_by_name.setdefault(row, ())
             name_rows, sentences = tuple([loaded[row] for row in sentences_by_name]), tuple(sentences_by_name.values())
             own = tuple(map(own_set.__contains__, sentences_by_name))
-            start_texts.append(StartText(title, text, begins, name_rows, sentences, own))
+            relations = stated_relations(found, title, [name.key for name in name_rows]) if found else ()
+            start_texts.append(StartText(title, text, begins, name_rows, sentences, own, relations))
         return start_texts
 
     def links(self, heads: Sequence[int]) -> LinkRequest:
@@ -327,6 +348,30 @@ class Names:
             if other_names:
                 joined_names[head] = other_names
         return joined_names
+
+
+def stated_relations(relations: Sequence[Relation], title: str, keys: Sequence[str]) -> tuple[StatedRelation, ...]:
+    """Return the relations of a chunk that have a describing word and an end among some names.
+
+    ``keys`` are the keys of the names. An end is the name with its key, or else the only name of which it is a short
+    form. ``title`` is the title of the chunk's document.
+    """
+    positions = {key: index for index, key in enumerate(keys)}
+
+    def find(name: str) -> int | None:
+        key = key_of(name)
+        full = [] if key in positions else [index for index, other in enumerate(keys) if is_short_form(key, other)]
+        return full[0] if len(full) == 1 else positions.get(key)
+
+    stated = []
+    for relation in relations:
+        described = " ".join((relation.description, *relation.keywords))
+        words, of_ends = word_hashes([described, " ".join((relation.source, relation.target, title))])
+        ends = {end for name in (relation.source, relation.target) if (end := find(name)) is not None}
+        telling = np.setdiff1d(words, of_ends, assume_unique=True)
+        if ends and len(telling):
+            stated.append(StatedRelation(tuple(sorted(ends)), relation.strength, telling))
+    return tuple(stated)
 
 
 def written(connection: Connection, where: Mapping[int, int], keys: Mapping[int, str]) -> dict[int, str]:

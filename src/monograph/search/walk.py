@@ -14,6 +14,7 @@ from monograph import telemetry
 from monograph.graph import evidence
 from monograph.graph.names import key_of
 from monograph.search.fusion import Ranking
+from monograph.search.names import StartText
 from monograph.search.question import Question
 from monograph.search.reader import Evidence, Pool, Reader
 from monograph.search.rerank import RerankedHead
@@ -130,13 +131,29 @@ def follow(found: Walk, starts: Sequence[int]) -> None:
     texts = found.snapshot.starts(starts)
     asked_words = compiled.AskedWords(found.question.words.tolist(), found.question.weights.tolist())
     tells = [
-        asked_words.beside(text.text, key_of(text.title), list(map(_KEY, text.names)), text.sentences, text.begins)
+        _add_relations(
+            found.question,
+            text,
+            asked_words.beside(text.text, key_of(text.title), list(map(_KEY, text.names)), text.sentences, text.begins),
+        )
         for text in texts
     ]
     heads = found.scores.begin(starts, texts, tells)
     leads, link_evidence = found.snapshot.leads(heads, found.question.words, found.allowed)
     found.learn(found.scores.lead(leads), link_evidence)
     found.scores.follow()
+
+
+def _add_relations(question: Question, text: StartText, tells: list[tuple[int, float]]) -> list[tuple[int, float]]:
+    """Raise the share of the question's words beside a name to that in the name's relations, times their strength."""
+    if not text.relations:
+        return tells
+    shares = [share for _, share in tells]
+    for relation in text.relations:
+        share = relation.strength * float(question.weights[np.isin(question.words, relation.words)].sum())
+        for end in relation.ends:
+            shares[end] = max(shares[end], share)
+    return [(words, share) for (words, _), share in zip(tells, shares, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -227,9 +227,12 @@ class ShelfReader:
         named_texts: dict[int, NamedText] = {}
         for shard, shard_rows, (keys, texts) in self.shards.of(ShardReader.starts, chunks):
             rows = self._find_name_rows(keys)
-            for row, (title, text, packed, own) in zip(self.rows.global_rows(shard, shard_rows), texts, strict=True):
+            for row, (title, text, packed, own, relations) in zip(
+                self.rows.global_rows(shard, shard_rows), texts, strict=True
+            ):
                 names = pools.replace_names(np.frombuffer(packed, dtype=NAMED), rows)
-                named_texts[row] = title, text, names.tobytes(), json.dumps([rows[index] for index in json.loads(own)])
+                about = json.dumps([rows[index] for index in json.loads(own)])
+                named_texts[row] = title, text, names.tobytes(), about, relations
         return dict(zip(named_texts, self.names.starts(list(named_texts.values())), strict=True))
 
     def _find_name_rows(self, keys: Sequence[str]) -> list[int]:

@@ -246,13 +246,19 @@ class ShardReader(GraphState):
         row, it has the index of the name's key in the first value.
         """
         self.snapshot.cache.ahead.starts(self.connection, rows)
-        texts = chunks.named_texts(self.connection, rows)
-        records = [np.frombuffer(packed, dtype=graphs.NAMED) for _, _, packed, _ in texts]
-        own = [json.loads(name_rows) for *_, name_rows in texts]
+        texts = self.snapshot.named_texts(rows)
+        records = [np.frombuffer(packed, dtype=graphs.NAMED) for _, _, packed, *_ in texts]
+        own = [json.loads(name_rows) for *_, name_rows, _ in texts]
         positions, keys = self._index_names([*(record["name"].tolist() for record in records), *own])
         return keys, [
-            (title, text, replace_names(names, positions).tobytes(), json.dumps([positions[row] for row in about]))
-            for (title, text, *_), names, about in zip(texts, records, own, strict=True)
+            (
+                title,
+                text,
+                replace_names(names, positions).tobytes(),
+                json.dumps([positions[row] for row in about]),
+                relations,
+            )
+            for (title, text, *_, relations), names, about in zip(texts, records, own, strict=True)
         ]
 
     def name_links(self, rows: Sequence[int]) -> tuple[tuple[str, ...], dict[int, tuple[Records, Records]]]:

@@ -29,7 +29,7 @@ from monograph.vectors.search import VectorQuery
 if TYPE_CHECKING:
     from monograph.graph.evidence import Int64
     from monograph.graph.text import Words
-    from monograph.search.names import ChunkLinks, Names, Signs, StartText
+    from monograph.search.names import ChunkLinks, NamedText, Names, Signs, StartText
     from monograph.search.reader import Evidence, SearchModels, Shown
     from monograph.store.documents.filters import CompiledFilter
     from monograph.store.file.database import Connection
@@ -269,9 +269,17 @@ class FileReader:
     def starts(self, chunks: Sequence[int]) -> list[StartText]:
         def read(rows: Sequence[int]) -> dict[int, StartText]:
             self.cache.ahead.starts(self.connection, rows)
-            return dict(zip(rows, self.names.starts(stored_chunks.named_texts(self.connection, rows)), strict=True))
+            return dict(zip(rows, self.names.starts(self.named_texts(rows)), strict=True))
 
         return self.cache.starts.get(chunks, read)
+
+    def named_texts(self, rows: Sequence[int]) -> list[NamedText]:
+        """Return each chunk with its names and relations, in the order of ``rows``."""
+        named_texts: list[NamedText] = []
+        for row, (*named, value) in zip(rows, stored_chunks.named_texts(self.connection, rows), strict=True):
+            with extractions.decoding_of(self.connection, row):
+                named_texts.append((*named, extractions.relations(value) if value else ()))
+        return named_texts
 
     def leads(self, heads: Sequence[int], words: Words, allowed: CompiledFilter) -> tuple[list[ChunkLinks], Evidence]:
         def read(missing: Sequence[int]) -> dict[int, ChunkLinks]:

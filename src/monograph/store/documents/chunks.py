@@ -123,17 +123,19 @@ def titled_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str,
     return [(title, text) for (*_, title), text in _load_with_texts(connection, "d.title", rows)]
 
 
-def named_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str, str, bytes, str]]:
-    """Return (document title, text, names, subjects) of each chunk, in the order of the given rows.
+def named_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str, str, bytes, str, bytes]]:
+    """Return (document title, text, names, subjects, extraction) of each chunk, in the order of the given rows.
 
     ``names`` are the names in the chunk, as the bytes of records of dtype :data:`monograph.store.graph.graphs.NAMED`.
     ``subjects`` are the names that the document is about: names in its title or at the beginning of its text. They are
-    a JSON list of row numbers in the table ``names``.
+    a JSON list of row numbers in the table ``names``. ``extraction`` is the packed extraction of a chunk in which a
+    model found relations; it is empty for other chunks.
     """
     columns = """d.title, COALESCE((SELECT g.names FROM chunk_graphs AS g WHERE g.chunk = c.chunk), x''),
-        (SELECT json_group_array(s.name) FROM subjects AS s WHERE s.document = c.document)"""
-    loaded = _load_with_texts(connection, columns, rows)
-    return [(title, text, names, subjects) for (*_, title, names, subjects), text in loaded]
+        (SELECT json_group_array(s.name) FROM subjects AS s WHERE s.document = c.document),
+        COALESCE((SELECT m.value FROM chunk_graphs AS g, extractions AS e, memo AS m
+            WHERE g.chunk = c.chunk AND length(g.links) > 0 AND e.chunk = c.chunk AND m.memo = e.memo), x'')"""
+    return [(row[4], text, *row[5:]) for row, text in _load_with_texts(connection, columns, rows)]
 
 
 def _load_with_texts(

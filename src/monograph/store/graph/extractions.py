@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from monograph.store.file import rows
 from monograph.store.file.database import Connection
@@ -79,7 +80,25 @@ def unpack(value: bytes, text: str) -> Extraction:
         mentions = tuple(_mention_reader().made(text, mention_rows))
     else:
         mentions = tuple(_read_mention(*row, text=text) for row in mention_rows)
-    relations = tuple(
+    tokens, failure = rows.whole(stored.get("tokens", 0)), rows.text(stored.get("failure", ""))
+    return Extraction(mentions, _read_relations(stored), tokens, failure)
+
+
+def _read_mention(kind: int, start: int, end: int, name: str = "", description: str = "", *, text: str) -> Mention:
+    start, end = rows.whole(start), rows.whole(end)
+    return Mention(rows.text(name) or text[start:end], ENTITY_KINDS[kind], start, end, rows.text(description))
+
+
+def relations(value: bytes) -> tuple[Relation, ...]:
+    """Return the relations of a packed extraction, in the model's order.
+
+    Raises one of :data:`monograph.store.file.errors.UNDECODABLE` if the bytes are no extraction.
+    """
+    return _read_relations(json.loads(value))
+
+
+def _read_relations(stored: Mapping[str, Any]) -> tuple[Relation, ...]:
+    return tuple(
         Relation(
             source=rows.text(source),
             target=rows.text(target),
@@ -89,13 +108,6 @@ def unpack(value: bytes, text: str) -> Extraction:
         )
         for source, target, strength, description, keywords in stored.get("relations", ())
     )
-    tokens, failure = rows.whole(stored.get("tokens", 0)), rows.text(stored.get("failure", ""))
-    return Extraction(mentions, relations, tokens, failure)
-
-
-def _read_mention(kind: int, start: int, end: int, name: str = "", description: str = "", *, text: str) -> Mention:
-    start, end = rows.whole(start), rows.whole(end)
-    return Mention(rows.text(name) or text[start:end], ENTITY_KINDS[kind], start, end, rows.text(description))
 
 
 def descriptions(value: bytes) -> list[str]:
