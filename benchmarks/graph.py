@@ -11,7 +11,6 @@ import argparse
 import statistics
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,9 +22,12 @@ from graph_files import (
     CACHE,
     SETS,
     UNTITLED,
+    Changes,
     Faithful,
     Results,
+    changed,
     dataset,
+    forgetful,
     fresh,
     made,
     opened,
@@ -34,6 +36,7 @@ from graph_files import (
     unresolved,
 )
 from graph_languages import languages
+from graph_relations import relations
 from machine import SHARED, console, run_sections
 from monograph import Monograph
 from monograph.derive.embed.onnx import OnnxEmbedder
@@ -54,7 +57,6 @@ SENSITIVE_SETS = ("lihuaworld", "hotpotqa")
 SENSITIVE_QUESTIONS = 100
 MODEL_SET = "lihuaworld"
 MODEL_DOCUMENTS = 100
-Changes = tuple[tuple[Any, str, Any], ...]
 
 
 def recall(options: argparse.Namespace) -> Results:
@@ -85,19 +87,6 @@ def recall(options: argparse.Namespace) -> Results:
     return results
 
 
-@contextmanager
-def changed(changes: Changes) -> Iterator[None]:
-    """Set attributes of modules and classes, given as (module or class, name, value), until the end of the block."""
-    before = [(module, name, getattr(module, name)) for module, name, _ in changes]
-    try:
-        for module, name, value in changes:
-            setattr(module, name, value)
-        yield
-    finally:
-        for module, name, value in before:
-            setattr(module, name, value)
-
-
 _USUAL = LinkRequest.leads
 
 
@@ -115,16 +104,12 @@ def _to_documents(
     return _USUAL(request, about, {})
 
 
-def _forgetful(*_: Any) -> SearchCache:
-    return SearchCache()
-
-
 def ablated() -> dict[str, Changes]:
     """Return the changes of each row of the table."""
     rows: dict[str, Changes] = {
         "default": (),
-        "no definition links": ((LinkRequest, "leads", _to_all_that_name), (SearchCache, "at", _forgetful)),
-        "no mention links": ((LinkRequest, "leads", _to_documents), (SearchCache, "at", _forgetful)),
+        "no definition links": ((LinkRequest, "leads", _to_all_that_name), (SearchCache, "at", forgetful)),
+        "no mention links": ((LinkRequest, "leads", _to_documents), (SearchCache, "at", forgetful)),
         "no clauses": ((question, "clauses", lambda text: (text,)),),
         "no coverage order": ((evidence, "COVERAGE", 0.0),),
         "no hop": ((evidence, "HOPS", 0),),
@@ -251,7 +236,8 @@ def _our_steps(url: str, documents: Sequence[Document]) -> Iterator[tuple[str, s
 
 
 SECTIONS: dict[str, Callable[[argparse.Namespace], Results]] = {
-    one.__name__: one for one in (recall, languages, ablations, contextual, sensitivity, build, query, edit, model)
+    one.__name__: one
+    for one in (recall, languages, ablations, relations, contextual, sensitivity, build, query, edit, model)
 }
 
 

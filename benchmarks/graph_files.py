@@ -17,6 +17,7 @@ from machine import SHARED
 from monograph import Graph, Monograph
 from monograph.derive.loading import load_embedder
 from monograph.evaluate.datasets import EvaluationQuestion, QuestionSet, load_dataset
+from monograph.search.one_file.file_reader import SearchCache
 from monograph.search.query import Strategy
 from monograph.values import Document, Hit
 
@@ -26,6 +27,7 @@ UNTITLED = SETS[:3]
 MIXED = ("hotpotqa", "2wikimultihopqa", "musique", "popqa-rebuilt")
 MOST_QUESTIONS = {"squad": 400}
 Results = dict[str, Any]
+Changes = tuple[tuple[Any, str, Any], ...]
 
 made: set[Path] = set()
 """Files that this run has built. Files of earlier runs are built again, because they may have another version."""
@@ -103,3 +105,21 @@ def mixture(size: int) -> list[Document]:
     again = ((number, every[number % len(every)]) for number in range(len(every), size))
     more = [replace(one, id=f"{one.id}/{number}", text=f"{one.text} Number {number}.") for number, one in again]
     return [*every[:size], *more]
+
+
+@contextmanager
+def changed(changes: Changes) -> Iterator[None]:
+    """Set attributes of modules and classes, given as (module or class, name, value), until the end of the block."""
+    before = [(module, name, getattr(module, name)) for module, name, _ in changes]
+    try:
+        for module, name, value in changes:
+            setattr(module, name, value)
+        yield
+    finally:
+        for module, name, value in before:
+            setattr(module, name, value)
+
+
+def forgetful(*_: Any) -> SearchCache:
+    """Return an empty cache, in place of :meth:`SearchCache.at`."""
+    return SearchCache()

@@ -112,7 +112,7 @@ def walked_question(file: OpenFile, asked: EvaluationQuestion) -> Walked:
         query = Query(asked.question, POOL, Graph())
         question = parse(snapshot, query)
         vector, *_ = made = file.embed([asked.question, *question.clauses])
-        entities = snapshot.members({one.name.head for one in question.names})
+        entities = snapshot.names.members({one.name.head for one in question.names})
         names = {one.name.row for one in question.names}.union(one.row for some in entities.values() for one in some)
         request = WalkRequest(names, question.words, made[1:])
         pool, rankings = words.pool(snapshot, query, question.counts, POOL, vector, request)

@@ -30,7 +30,7 @@ from monograph.graph.names import key_of
 from monograph.models import Embedder
 from monograph.search import fusion, rerank, words
 from monograph.search.entity_graph import Edge, EntityNeighbourhood, PathGraph, around
-from monograph.search.fusion import POOL, Ranking, highest, ranking
+from monograph.search.fusion import POOL, highest, ranking
 from monograph.search.graph import chunk_node
 from monograph.search.query import Query
 from monograph.search.question import Question, parse
@@ -58,6 +58,19 @@ class ScoredPath:
 
     nodes: tuple[int, ...]
     score: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReachedChunk:
+    """A chunk that paths lead to: its path score, and the path that gives it.
+
+    ``names`` has (row of a name, row of a chunk that contains it) of each entity on the path, up to the first one that
+    the chunk names. ``score`` is the score of the path times the rarity of an entity: see the module's docstring.
+    """
+
+    score: float
+    path_score: float
+    names: tuple[tuple[int, int], ...]
 
 
 MOST_ASKED = 32
@@ -98,39 +111,28 @@ def search(reader: Reader, query: Query) -> list[Hit]:
     away do not count. A hit has a path if a path leads to it. If no path leads to any candidate, the hits are those of
     hybrid search.
     """
-    vector, k, embedder = query.vector_by(reader), rerank.most(query), reader.models.embedder
+    vector, k = query.vector_by(reader), rerank.most(query)
     question, size = parse(reader, query), max(POOL, k)
     _, rankings = words.pool(reader, query, question.counts, size, vector)
     matches = words.matches(reader, query, question.counts, size)
     candidates = highest(reader, fusion.fuse(rankings, matches)[0])
-    starts = _find_starting_nodes(reader, embedder, question)
-    # Paths and edges that tie are ordered by the numbers of their entities.
-    part = around(reader, starts, max(RADIUS, BEAM.length), candidates, query.filter)
-    starts = {part.number[entity]: similarity for entity, similarity in starts.items() if entity in part.number}
-    kinds = answer_kinds(question.text, query.answer_types)
-    if starts and not kinds:
-        kinds = nearest_kind(embedder, vector, type_pool(reader))
-    answers = {entity for entity, kind in part.kinds.items() if kind in kinds}
-    key = key_edges(edge_relevance(part.graph, starts.keys() | answers, RADIUS), KEY_EDGES)
-    paths = [path for start in sorted(starts.items()) for path in best_paths(part.graph, start, key, answers, BEAM)]
-    reached = _reach_chunks(paths, part, _measure_rarity(reader, part, question.counts.total))
+    reached = _find_paths(reader, query, question, vector, candidates)
     if reached:
-        rankings = _with_descriptions(reader, embedder, rankings, reached, vector)
-        scored = [(row, score) for row, (score, _) in reached.items()]
-        by_path = ranking(reader, "minirag", scored, len(scored))
+        _, dense = rankings
+        cosines = dict(zip(dense.rows, dense.scores, strict=True))
+        cosines |= _score_descriptions(reader, reader.models.embedder, reached, vector)
+        rankings[1] = ranking(reader, "dense", cosines.items(), len(cosines), dense.effort)
+        by_path = ranking(reader, "minirag", [(row, one.score) for row, one in reached.items()], len(reached))
         rankings.append(replace(by_path, is_exhaustive=True))
     scores, unfound = fusion.fuse(rankings, matches, {**fusion.WEIGHTS, "minirag": PATH_WEIGHT})
     best = highest(reader, scores, k)
-    occurrences = {node: part.written[node] for row in best if row in reached for node in reached[row][1].nodes}
-    loaded, shown = reader.show(best, dict(occurrences.values()))
+    loaded, shown = reader.show(best, dict(name for row in best if row in reached for name in reached[row].names))
     hit_paths = {}
     for row in best:
         if row in reached and row in loaded:
-            path = reached[row][1]
-            entities = [PathNode("entity", *shown[occurrences[node][0]]) for node in path.nodes]
-            hit_paths[row] = Path(
-                (PathNode("question", "", "question"), *entities, chunk_node(loaded[row])), path.score
-            )
+            entities = [PathNode("entity", *shown[name]) for name, _ in reached[row].names]
+            nodes = (PathNode("question", "", "question"), *entities, chunk_node(loaded[row]))
+            hit_paths[row] = Path(nodes, reached[row].path_score)
     shares = dict(zip(best, fusion.shares_of([scores[row] for row in best], unfound), strict=True))
     origins = fusion.origins_of([*rankings, *matches], shares.keys())
     return rerank.hits(query, fusion.hits_of(loaded, scores, shares, origins, hit_paths))
@@ -152,6 +154,24 @@ def type_pool(reader: Reader) -> dict[str, list[str]]:
         for kind in ENTITY_KINDS
         if (names := counts.get(kind))
     }
+
+
+def _find_paths(
+    reader: Reader, query: Query, question: Question, vector: Float32, candidates: Sequence[int]
+) -> dict[int, ReachedChunk]:
+    """Return the candidates that paths lead to, by row. ``candidates`` are rows, the most important first."""
+    embedder = reader.models.embedder
+    similarities = _find_starting_nodes(reader, embedder, question)
+    if not similarities:
+        return {}
+    # Paths and edges that tie are ordered by the numbers of their entities.
+    part = around(reader, similarities, max(RADIUS, BEAM.length), candidates, query.filter)
+    starts = {part.number[entity]: similarity for entity, similarity in similarities.items() if entity in part.number}
+    kinds = answer_kinds(question.text, query.answer_types) or nearest_kind(embedder, vector, type_pool(reader))
+    answers = {entity for entity, kind in part.kinds.items() if kind in kinds}
+    key = key_edges(edge_relevance(part.graph, starts.keys() | answers, RADIUS), KEY_EDGES)
+    paths = [path for start in sorted(starts.items()) for path in best_paths(part.graph, start, key, answers, BEAM)]
+    return _reach_chunks(paths, part, _measure_rarity(reader, part, question.counts.total))
 
 
 def _find_starting_nodes(snapshot: Reader, embedder: Embedder, question: Question) -> dict[int, float]:
@@ -181,42 +201,22 @@ def _measure_rarity(reader: Reader, part: EntityNeighbourhood, total: int) -> di
 
 def _reach_chunks(
     paths: Sequence[ScoredPath], part: EntityNeighbourhood, rarity: Mapping[int, float]
-) -> dict[int, tuple[float, ScoredPath]]:
-    """Return {row of a chunk: (path score, path)} of the chunks that name an entity on a path.
+) -> dict[int, ReachedChunk]:
+    """Return the chunks that name an entity on a path, by row.
 
-    The path score is the highest product of a path's score and the rarity of an entity that is on the path and in the
-    chunk. Of equal products, the shortest path counts, then the path with the best score. The returned path ends at
-    its first entity that the chunk names.
+    Of equal products, the shortest path counts, then the path with the best score.
     """
     ordered = sorted(paths, key=lambda path: (len(path.nodes), -path.score, path.nodes))
-    reached = {}
+    reached: dict[int, ReachedChunk] = {}
     for chunk, entities in part.named.items():
         best = -1.0
         for path in ordered:
             named = [index for index, node in enumerate(path.nodes) if node in entities]
             if named and (score := path.score * max(rarity[path.nodes[index]] for index in named)) > best:
                 best = score
-                reached[chunk] = score, ScoredPath(path.nodes[: named[0] + 1], path.score)
+                names = tuple(part.written[node] for node in path.nodes[: named[0] + 1])
+                reached[chunk] = ReachedChunk(score, path.score, names)
     return reached
-
-
-def _with_descriptions(
-    reader: Reader, embedder: Embedder, rankings: Sequence[Ranking], rows: Iterable[int], vector: Float32
-) -> list[Ranking]:
-    """Return the rankings; chunks whose mentions have descriptions are embedded anew, together with these."""
-    described = _score_descriptions(reader, embedder, rows, vector)
-    return [
-        ranking(
-            reader,
-            one.retriever,
-            (dict(zip(one.rows, one.scores, strict=True)) | described).items(),
-            len(one.rows) + len(described),
-            one.effort,
-        )
-        if one.retriever == "dense" and described
-        else one
-        for one in rankings
-    ]
 
 
 def _score_descriptions(snapshot: Reader, embedder: Embedder, rows: Iterable[int], vector: Float32) -> dict[int, float]:
