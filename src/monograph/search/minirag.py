@@ -149,11 +149,12 @@ def type_pool(reader: Reader) -> dict[str, list[str]]:
         for name, kind in zip(named["name"].tolist(), named["kind"].tolist(), strict=True):
             counts.setdefault(ENTITY_KINDS[kind], Counter())[name] += 1
     _, keys = reader.names.entities({name for names in counts.values() for name in names})
-    return {
-        kind: [keys[name] for name in nsmallest(EXAMPLES, names, lambda name: (-names[name], keys[name]))]
-        for kind in ENTITY_KINDS
-        if (names := counts.get(kind))
-    }
+    pool = {}
+    for kind in ENTITY_KINDS:
+        names = counts.get(kind, Counter())
+        if best := nsmallest(EXAMPLES, [(-count, keys[name]) for name, count in names.items()]):
+            pool[kind] = [key for _, key in best]
+    return pool
 
 
 def _find_paths(

@@ -276,9 +276,11 @@ class FileReader:
     def named_texts(self, rows: Sequence[int]) -> list[NamedText]:
         """Return each chunk with its names and relations, in the order of ``rows``."""
         named_texts: list[NamedText] = []
-        for row, (*named, value) in zip(rows, stored_chunks.named_texts(self.connection, rows), strict=True):
+        for row, (title, text, packed, own, value) in zip(
+            rows, stored_chunks.named_texts(self.connection, rows), strict=True
+        ):
             with extractions.decoding_of(self.connection, row):
-                named_texts.append((*named, extractions.relations(value) if value else ()))
+                named_texts.append((title, text, packed, own, extractions.relations(value) if value else ()))
         return named_texts
 
     def leads(self, heads: Sequence[int], words: Words, allowed: CompiledFilter) -> tuple[list[ChunkLinks], Evidence]:
