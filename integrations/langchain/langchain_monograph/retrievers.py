@@ -163,7 +163,7 @@ class MiniRAGRetriever(FileRetriever):
     """Finds chunks along the entity–chunk graph of MiniRAG (Fan et al., arXiv 2501.06713).
 
     By default the retriever does not rank by the paper's formulas. It runs Monograph's own graph search,
-    ``how="graph"``, which finds more of the evidence on every measured question set. This search goes hop by hop from
+    ``how="graph"``, which finds more of the evidence on the dev question sets. This search goes hop by hop from
     probable chunks to other chunks that name the same entities, and weighs a model's relations. ``faithful=True`` ranks
     by the paper's path scores (Eq. 2 and 3), fused with lexical and dense scores.
 
