@@ -24,10 +24,10 @@ import graph_files
 import reduce_report
 from graph_files import dataset, fresh, questions
 from machine import SHARED, console, run_sections
-from monograph import Monograph
+from monograph import Monograph, Windows
 from monograph.answer.pack import Packing, pack
 from monograph.answer.reading import QueryTerms, compare, query_terms, read_hits
-from monograph.answer.reduce import PAPER, Windows, reduce, reduce_to_windows
+from monograph.answer.reduce import reduce, reduce_to_windows
 from monograph.derive.loading import load_embedder
 from monograph.derive.sentences import sentence_spans
 from monograph.derive.tokens import count_tokens
@@ -49,8 +49,11 @@ SMALLER = (0.6, 0.7, 0.8, 0.9)
 FOUND = 10
 REPEATS = 6
 MOST_BUDGETED = 100
-MOST_EMBEDDED = 100
+MOST_EMBEDDED = 200
 MINILM = SHARED / "models" / "all-MiniLM-L6-v2"
+PAPER = Windows()
+"""Sizes of the windows in the MobileRAG paper."""
+
 Results = dict[str, Any]
 
 
@@ -168,8 +171,8 @@ def ours(cut: float) -> Cut:
     return lambda asked, _, hits: reduce(read_hits(asked, hits), hits, cut)
 
 
-def windows(embedder: Embedder, shape: Windows) -> Cut:
-    return lambda _, question, hits: reduce_to_windows(embedder, question.question, hits, shape)
+def windows(embedder: Embedder, sizes: Windows = PAPER) -> Cut:
+    return lambda _, question, hits: reduce_to_windows(embedder, question.question, hits, sizes)
 
 
 def prototype(embedder: Embedder, least: float) -> Cut:
@@ -206,7 +209,7 @@ def curves(options: argparse.Namespace) -> Results:
         pairs = answerable(name, options)
         found: Results = {
             "ours": [measured(name, pairs, ours(cut)) | {"asked": cut} for cut in CUTS],
-            "windows": [measured(name, pairs, windows(static, PAPER))],
+            "windows": [measured(name, pairs, windows(static))],
             "prototype": [measured(name, pairs, prototype(static, least)) for least in reduce_report.DISTANCES],
         }
         if name == "squad":
@@ -240,11 +243,13 @@ def embedders(options: argparse.Namespace) -> Results:
     if not MINILM.exists():
         return {"missing": str(MINILM)}
     results: Results = {}
-    for name in ("squad", "hotpotqa"):
-        pairs = answerable(name, options)[:: max(1, len(answerable(name, options)) // MOST_EMBEDDED)][:MOST_EMBEDDED]
+    static, minilm = load_embedder("static"), load_embedder(f"onnx:{MINILM}")
+    for name in SETS:
+        every = answerable(name, options)
+        pairs = every[:: max(1, len(every) // MOST_EMBEDDED)][:MOST_EMBEDDED]
         results[name] = {
-            "static": measured(name, pairs, windows(load_embedder("static"), PAPER)),
-            "MiniLM": measured(name, pairs, windows(load_embedder(f"onnx:{MINILM}"), PAPER)),
+            "static": measured(name, pairs, windows(static)),
+            "MiniLM": measured(name, pairs, windows(minilm)),
             "ours": measured(name, pairs, ours(DEFAULT_CUT)),
         }
         console.print(
@@ -268,26 +273,31 @@ def shapes(options: argparse.Namespace) -> Results:
 
 
 def ranks(options: argparse.Namespace) -> Results:
-    """Measure the reciprocal rank of the gold document among ten hits, before and after a reduction."""
-    static = load_embedder("static")
+    """Measure the reciprocal rank of the gold document among ten hits, in the search's order and reordered."""
+    embedders = {"windows": load_embedder("static")}
+    if MINILM.exists():
+        embedders["windows by MiniLM"] = load_embedder(f"onnx:{MINILM}")
     results: Results = {}
     for name in SETS:
-        before, after, paper = [], [], []
+        ranked: dict[str, list[float]] = {}
         with graph_files.opened(name) as monograph, monograph._file.reading() as snapshot:
             for question in [one for one in questions(name, options) if one.evidence_ids][:MOST_BUDGETED]:
                 hits = monograph.search(question.question, FOUND)
                 asked = query_terms(snapshot, question.question)
-                orders = (
-                    hits,
-                    [one.hit for one in reduce(read_hits(asked, hits), hits)],
-                    [one.hit for one in reduce_to_windows(static, question.question, hits)],
-                )
-                for some, ranked in zip((before, after, paper), orders, strict=True):
-                    ids = list(dict.fromkeys(hit.chunk.document_id for hit in ranked))
-                    some.append(reciprocal_rank(ids, question.evidence_ids))
-        results[name] = {"before": mean(before), "ours": mean(after), "windows": mean(paper)}
+                orders = {"before": hits, "ours": best_first(reduce(read_hits(asked, hits), hits))}
+                for way, embedder in embedders.items():
+                    orders[way] = best_first(reduce_to_windows(embedder, question.question, hits, PAPER))
+                for way, order in orders.items():
+                    ids = list(dict.fromkeys(hit.chunk.document_id for hit in order))
+                    ranked.setdefault(way, []).append(reciprocal_rank(ids, question.evidence_ids))
+        results[name] = {way: mean(values) for way, values in ranked.items()}
         console.print(f"{name}: " + "  ".join(f"{way} {one:.3f}" for way, one in results[name].items()))
     return results
+
+
+def best_first(reduced: Sequence[ReducedHit]) -> list[Hit]:
+    """Return the hits in the order of their best sentence or window."""
+    return [one.hit for one in sorted(reduced, key=lambda one: -one.value)]
 
 
 def facts(options: argparse.Namespace) -> Results:
@@ -310,7 +320,7 @@ def facts(options: argparse.Namespace) -> Results:
         f"ours, {cut:.0%} asked for": (lambda asked, _, hit, cut=cut: reduce(read_hits(asked, [hit]), [hit], cut))
         for cut in (0.1, 0.2, 0.3, DEFAULT_CUT, 0.6)
     }
-    ways["the paper's windows"] = lambda _, text, hit: reduce_to_windows(static, text, [hit])
+    ways["the paper's windows"] = lambda _, text, hit: reduce_to_windows(static, text, [hit], PAPER)
     for way, work in ways.items():
         made = [work(asked, text, hit)[0] for asked, text, hit, _ in cases]
         tokens = sum(sum(count_tokens([span.text for span in one.spans])) for one in made)
@@ -373,7 +383,8 @@ def _pack_all(name: str, some: Sequence[EvaluationQuestion], tally: Tally) -> No
         for question in some:
             asked = query_terms(snapshot, question.question)
             hits = monograph.search(question.question, FOUND)
-            windowed = [one.text for one in reduce_to_windows(static, question.question, hits)]
+            made = reduce_to_windows(static, question.question, hits, PAPER)
+            windowed = [one.text for one in sorted(made, key=lambda one: -one.value)]
             for at, budget in enumerate(BUDGETS):
                 for way, cut in (("reduce and pack", 0.0), ("reduce and pack, cut 0.42", DEFAULT_CUT)):
                     made = pack(read_hits(asked, hits), hits, Packing(budget, cut))

@@ -29,7 +29,9 @@ _MODULES = {
     "monograph.search.query": "Strategy",
     "monograph.search.strategies": "Auto Dense Graph Hybrid Lexical Tfidf Tree strategies strategy",
     "monograph.settings": "Settings",
-    "monograph.values.answer": "Answer BestSentence Citation Context Hit Origin ReducedHit Span StoredChunk Turn",
+    "monograph.values.answer": (
+        "Answer BestSentence Citation Context Hit Origin ReducedHit Span StoredChunk Turn Windows"
+    ),
     "monograph.values.content": "Chunk Document Passage Section Valid Version",
     "monograph.values.state": "Finding Stats",
     "monograph.values.work": "Plan Problem Progress Report",
@@ -71,6 +73,7 @@ if TYPE_CHECKING:
     from monograph.values.answer import Span as Span
     from monograph.values.answer import StoredChunk as StoredChunk
     from monograph.values.answer import Turn as Turn
+    from monograph.values.answer import Windows as Windows
     from monograph.values.content import Chunk as Chunk
     from monograph.values.content import Document as Document
     from monograph.values.content import Passage as Passage

@@ -10,13 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monograph import Document, Hit, Monograph
+from monograph import Document, Hit, Monograph, Windows
 from monograph.answer.reading import QueryTerms, Reading, TitledText, content_words, read_hits, units, weigh_terms
 from monograph.answer.reduce import (
     _CUTS,
-    PAPER,
     SentenceScores,
-    Windows,
     least_value,
     reduce_to_windows,
     score_sentences,
@@ -46,7 +44,7 @@ def test_reduction_keeps_text_verbatim_and_is_idempotent(texts: list[str], quest
     hits = [hit(text, rank, start=7 * rank) for rank, text in enumerate(texts)]
     documents = {one.chunk.document_id: "\0" * one.chunk.start + one.chunk.text for one in hits}
     made = reduce(weigh_terms(question, {"comet": 3}, 50), hits, cut)
-    assert sorted(one.hit.rank for one in made) == list(range(len(texts)))
+    assert [one.hit for one in made] == hits
     for one in made:
         assert all(documents[s.document_id][s.start : s.end] == s.text != "" for s in one.spans)
         ends = [at for s in one.spans for at in (s.start, s.end)]
@@ -207,7 +205,7 @@ def brute_force_windows(embedder: HashEmbedder, question: str, text: str, window
         if last == len(sentences):
             break
         first += windows.window - windows.overlap
-    first, last = max(0, best[0] - windows.extension), min(len(sentences), best[1] + windows.extension)
+    first, last = max(0, best[0] - windows.context), min(len(sentences), best[1] + windows.context)
     return sentences[first][0], sentences[last - 1][1], best[2]
 
 
@@ -216,8 +214,8 @@ def brute_force_windows(embedder: HashEmbedder, question: str, text: str, window
     st.lists(st.sampled_from(["boats sail. ", "comets shine. ", "a clock ticks. ", "boats and clocks. "]), min_size=1, max_size=12),
     st.integers(1, 4), st.integers(0, 3), st.integers(0, 2),
 )  # fmt: skip
-def test_windows_are_the_papers(parts: Sequence[str], window: int, overlap: int, extension: int) -> None:
-    windows = Windows(window, min(overlap, window - 1), extension)
+def test_windows_are_the_papers(parts: Sequence[str], window: int, overlap: int, context: int) -> None:
+    windows = Windows(window, min(overlap, window - 1), context)
     text = "".join(f"{n} {part}".capitalize() for n, part in enumerate(parts))
     embedder = HashEmbedder()
     (made,) = reduce_to_windows(embedder, "a clock", [hit(text)], windows)
@@ -228,13 +226,13 @@ def test_windows_are_the_papers(parts: Sequence[str], window: int, overlap: int,
     assert again == made
 
 
-def test_windows_put_hits_in_order_of_their_best() -> None:
+def test_windows_value_hits_by_their_best() -> None:
     hits = [hit("", 0), hit("Nothing of note. " * 8, 1), hit("Boats sail. " * 4 + "A clock ticks. " * 3, 2)]
-    made = reduce_to_windows(HashEmbedder(), "A clock ticks.", hits)
-    assert [one.hit.rank for one in made] == [2, 1, 0]
-    assert made[-1].spans == ()
-    assert reduce_to_windows(HashEmbedder(), "x", []) == []
-    assert (PAPER.window, PAPER.overlap, PAPER.extension) == (3, 2, 1)
+    made = reduce_to_windows(HashEmbedder(), "A clock ticks.", hits, Windows())
+    assert [one.hit for one in made] == hits
+    assert made[0].value < made[1].value < made[2].value
+    assert made[0].spans == ()
+    assert reduce_to_windows(HashEmbedder(), "x", [], Windows()) == []
 
 
 @pytest.mark.parametrize("numbers", [(0, 0, 0), (3, 3, 1), (3, -1, 1), (3, 2, -1)])
@@ -252,6 +250,9 @@ def test_a_file_reduces_its_hits(tmp_path) -> None:  # type: ignore[no-untyped-d
         for one in made:
             text = monograph.document(one.hit.chunk.document_id).text
             assert all(text[s.start : s.end] == s.text for s in one.spans)
-        windows = monograph.reduce("Who found the comet?", hits, windows=PAPER)
+        windows = monograph.reduce("Who found the comet?", hits, windows=Windows())
         assert COMET.strip() in windows[0].text
         assert len(windows[0].spans) == 1
+        embedder = HashEmbedder()
+        given = monograph.reduce("Who found the comet?", hits, windows=Windows(), embedder=embedder)
+        assert given == reduce_to_windows(embedder, "Who found the comet?", hits, Windows())

@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monograph import Answer, Document, Monograph
-from monograph.answer.reduce import PAPER
+from monograph import Answer, Document, Monograph, Windows
 from monograph.derive.loading import load_embedder, load_extractor, load_summarizer
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import ModelUnavailable
@@ -64,7 +63,7 @@ def test_costs_equal_what_servers_count(tmp_path: Path) -> None:
             for _ in archive.stream("Who was written to from Oslo?", how="graph:faithful=true"):
                 pass
             found = archive.search("Who wrote to Charles Babbage?", reranker="")
-            assert archive.reduce("Who wrote to Charles Babbage?", found, windows=PAPER)
+            assert archive.reduce("Who wrote to Charles Babbage?", found, windows=Windows())
             spent = by_purpose(archive)
             asked = Counter(one.path.rpartition("/")[2] for one in vectors.asked)
             models = sum((spent[one] for one in ("extract", "summarize", "answer", "rewrite", "types")), CallCounts())

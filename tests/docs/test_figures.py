@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from monograph.values import DEFAULT_CUT
 from support.paths import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -50,6 +51,16 @@ def test_latency_in_the_readme_is_measured(name: str, key: str) -> None:
     )
     assert f"| {ours} | Chroma: {chroma} |" in row(f"ten nearest of 10,000 nodes in {name}")
     assert f"FAISS in memory answers in {rows['llama-index faiss']['query_ms']:.2f} ms" in README
+
+
+def test_reduction_in_the_docs_is_measured() -> None:
+    found = measured("reduce")["curves"]["found"]["squad"]
+    sentences, windows = next(one for one in found["ours"] if one["asked"] == DEFAULT_CUT), found["windows"][0]
+    text = " ".join((ROOT / "docs" / "how-to" / "answering.md").read_text().split())
+    cut, kept = (f"{100 * sentences[key]:.{digits}f} %" for key, digits in (("cut", 0), ("kept", 1)))
+    assert f"sentences cut {cut} of the tokens and keep {kept} of the answers." in text
+    cut, kept = (f"{100 * windows[key]:.{digits}f} %" for key, digits in (("cut", 0), ("kept", 1)))
+    assert f"Windows cut {cut} and keep {kept} (" in text
 
 
 def test_tokens_of_an_edit_are_measured() -> None:

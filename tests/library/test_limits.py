@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from monograph import Document, Monograph, Passage, Settings
+from monograph import Document, Monograph, Passage, Settings, Windows
 from monograph import where as filters
-from monograph.answer.reduce import Windows
 from monograph.derive.embed.given import GivenVectors
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import InputError, InvalidDocument, InvalidFilter, MonographError, NotAMonograph, StorageFull

@@ -7,33 +7,73 @@ from typing import Any
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
+from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import Runnable, RunnableLambda
 
+from langchain_monograph.embeddings import as_embedder
 from langchain_monograph.over_file import OverFile
-from monograph.values import DEFAULT_CUT
-from monograph_tools import SPANS, reduce_texts
+from monograph.values import DEFAULT_CUT, Windows
+from monograph_tools import SPANS, ReductionMode, reduce_texts, windows_of
 
 
 class SCRCompressor(OverFile, BaseDocumentCompressor, extra="forbid"):
-    """Reduces documents to the sentences that a question needs. Documents with the best sentences come first.
+    """Reduces documents to the sentences that a question needs (selective content reduction).
 
     The documents can come from any retriever. Each returned document has the id and metadata of the given document, and
     its sentences are verbatim. Its metadata key ``monograph_spans`` has the [start, end] of each kept part in the given
-    text. The given documents are not modified. Documents without text come last. No model is called. ``monograph`` is
-    needed only for its word frequencies. Even with a ``collection``, the words of the whole file are counted.
+    text. The given documents are not modified. Documents without text come last. The mode ``sentences`` reads the word
+    frequencies of ``monograph``, the mode ``windows`` uses its embedder. Even with a ``collection``, the words of the
+    whole file are counted.
+
+    Raises InputError if the windows are not valid, or a field of the other mode is given.
     """
 
     cut: float = DEFAULT_CUT
     """Approximate share of all tokens to remove, 0 to 1. The default is the share that MobileRAG removes on SQuAD."""
+    mode: ReductionMode = "sentences"
+    """``sentences`` keeps the best sentences of each document; no model is called.
+
+    ``windows`` is the method of the MobileRAG paper: it keeps the window of sentences that is nearest to the question.
+    """
+    window: int = 3
+    """Sentences in a window."""
+    overlap: int = 2
+    """Sentences that a window shares with the next window."""
+    context: int = 1
+    """Sentences kept before and after the best window."""
+    reorder: bool = False
+    """Whether documents with the best sentence or window come first.
+
+    By default, documents stay in the order of the search,
+    [because no measured set gains from the new order](../../benchmarks/reduce.md#order-of-the-documents).
+    """
+    embedding: Embeddings | None = None
+    """Model that computes the vectors of windows. None: the file's embedder."""
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Check the fields, and create a handle that opens the file at first use."""
+        self._windows()
+        super().model_post_init(context)
+
+    def _windows(self) -> Windows | None:
+        return windows_of(self.mode, self.cut, self.window, self.overlap, self.context)
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> list[Document]:
-        """Return the documents, best first, reduced to the sentences that the query needs.
+        """Return the documents, reduced to the sentences that the query needs.
 
-        Raises InputError if ``cut`` is not 0 to 1.
+        Raises InputError if ``cut`` is not 0 to 1, or if windows have no embedder.
         """
-        reduced = reduce_texts(self._file, query, [document.page_content for document in documents], self.cut)
+        reduced = reduce_texts(
+            self._file,
+            query,
+            [document.page_content for document in documents],
+            cut=self.cut,
+            windows=self._windows(),
+            embedder=None if self.embedding is None else as_embedder(self.embedding),
+            reorder=self.reorder,
+        )
         kept = []
         for index, text, spans in reduced:
             metadata = {**documents[index].metadata, SPANS: spans}

@@ -21,8 +21,8 @@ _MODULES = {
     "monograph_tools.calls": "ClosesFile FileStore in_thread refuse_unknown warn_of_problems",
     "monograph_tools.faults": "for_agents",
     "monograph_tools.file_handle": (
-        "COLLECTION AnyArchive FileHandle SPANS Stopping archive_of build_graph dense_hits opened reduce_texts"
-        " require_query_vector whole_documents"
+        "COLLECTION AnyArchive FileHandle ReductionMode SPANS Stopping archive_of build_graph dense_hits opened"
+        " reduce_texts require_query_vector whole_documents windows_of"
     ),
     "monograph_tools.offering": "Tool offered wrong_arguments",
     "monograph_tools.scores": "convention convert_score select_diverse",
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from monograph_tools.file_handle import SPANS as SPANS
     from monograph_tools.file_handle import AnyArchive as AnyArchive
     from monograph_tools.file_handle import FileHandle as FileHandle
+    from monograph_tools.file_handle import ReductionMode as ReductionMode
     from monograph_tools.file_handle import Stopping as Stopping
     from monograph_tools.file_handle import archive_of as archive_of
     from monograph_tools.file_handle import build_graph as build_graph
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from monograph_tools.file_handle import reduce_texts as reduce_texts
     from monograph_tools.file_handle import require_query_vector as require_query_vector
     from monograph_tools.file_handle import whole_documents as whole_documents
+    from monograph_tools.file_handle import windows_of as windows_of
     from monograph_tools.offering import Tool as Tool
     from monograph_tools.offering import offered as offered
     from monograph_tools.offering import wrong_arguments as wrong_arguments

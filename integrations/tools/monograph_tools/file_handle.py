@@ -14,6 +14,7 @@ from monograph import Chunk, Document, Hit, Monograph, Reader, Settings, strateg
 from monograph.errors import InputError, ModelError, ModelMismatch
 from monograph.models import Embedder, is_given
 from monograph.shelf import is_shelf, only_file, place_of, whole_file
+from monograph.values import DEFAULT_CUT, Windows
 
 if TYPE_CHECKING:
     from monograph import StopCondition, Strategy
@@ -333,21 +334,50 @@ def dense_hits(
     ]
 
 
-def reduce_texts(
-    handle: FileHandle, question: str, texts: Sequence[str], cut: float
+ReductionMode: TypeAlias = Literal["sentences", "windows"]
+"""How texts are reduced: to their best sentences, or to their best window of sentences (MobileRAG's SCR)."""
+
+
+def windows_of(mode: ReductionMode, cut: float, window: int, overlap: int, context: int) -> Windows | None:
+    """Return the windows to reduce texts to; None for the mode ``sentences``.
+
+    Raises InputError if the mode is unknown, if the windows are not valid, or if an argument that only the other mode
+    reads does not have its default value.
+    """
+    if mode not in ("sentences", "windows"):
+        raise InputError(f"unknown mode {mode!r}", "give sentences or windows")
+    windows = Windows(window, overlap, context)
+    if mode == "windows" and cut != DEFAULT_CUT:
+        raise InputError(f"cut is {cut}, but windows have no cut", "leave cut out, or give mode='sentences'")
+    if mode == "sentences" and windows != Windows():
+        raise InputError(f"{windows}, but the mode is sentences", "give mode='windows'")
+    return windows if mode == "windows" else None
+
+
+def reduce_texts(  # noqa: PLR0913 - each is a choice of its own
+    handle: FileHandle,
+    question: str,
+    texts: Sequence[str],
+    *,
+    cut: float,
+    windows: Windows | None,
+    embedder: Embedder | None,
+    reorder: bool,
 ) -> list[tuple[int, str, list[list[int]]]]:
     """Reduce texts, which need not be from the file, to the sentences that a question needs.
 
     Returns (index of the text in ``texts``, kept text, [start, end] of each kept span) for every text that is not
-    blank, best first. ``cut`` is the approximate share of the tokens to remove. Raises InputError if it is not in [0,
-    1].
+    blank. They are in the order of ``texts`` or, with ``reorder``, of their best sentence or window. The other
+    arguments and the errors are those of :meth:`monograph.Monograph.reduce`.
     """
     hits = [
         Hit(Chunk(f"{index}", f"{index}", text, 0, len(text), 0), 0.0, index, "", "", {}, ())
         for index, text in enumerate(texts)
         if text.strip()
     ]
-    reduced = handle.monograph.reduce(question, hits, cut=cut)
+    reduced = handle.monograph.reduce(question, hits, cut=cut, windows=windows, embedder=embedder)
+    if reorder:
+        reduced.sort(key=lambda item: -item.value)
     return [(item.hit.rank, item.text, [[span.start, span.end] for span in item.spans]) for item in reduced]
 
 

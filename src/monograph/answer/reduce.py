@@ -17,9 +17,8 @@ import numpy as np
 
 from monograph.answer.reading import Reading, Spans, TitledText, span_of, titled
 from monograph.derive.sentences import sentence_spans
-from monograph.errors import InputError
 from monograph.graph.evidence import Bools, Float64
-from monograph.values import DEFAULT_CUT, Hit, ReducedHit, arguments
+from monograph.values import DEFAULT_CUT, Hit, ReducedHit, Windows, arguments
 
 if TYPE_CHECKING:
     from monograph.models import Embedder
@@ -35,10 +34,7 @@ SHORT = 240
 """Number of characters up to which a text is kept whole."""
 
 RANK = 1.5
-"""Factor of the deduction for a hit's rank: reduced hits are sorted by (value - RANK * ln(1 + rank)), highest first.
-
-The value of a hit is the value of its best sentence. Ranks count from 0.
-"""
+"""Factor of the deduction for a hit's rank: a value is lowered by RANK * ln(1 + rank). Ranks count from 0."""
 
 SMALLEST_COST = 20
 """Number of characters added to the length of a sentence to get its cost, ``c`` in :class:`SentenceScores`."""
@@ -106,9 +102,9 @@ def kept(scores: SentenceScores, length: int, least: float) -> Bools:
 def reduce(reading: Reading, hits: Sequence[Hit], cut: float = DEFAULT_CUT) -> list[ReducedHit]:
     """Reduce hits to the sentences that a question needs.
 
-    Return one reduced hit for each hit. They are ordered by the value of their best sentence, minus a deduction for the
-    rank of the hit. A summary is kept whole. Which sentences of a hit are kept does not depend on the other hits or
-    their order.
+    Return one reduced hit for each hit, in the order of the hits. Its value is the value of its best sentence, minus a
+    deduction for the rank of the hit. A summary is kept whole. Which sentences of a hit are kept does not depend on the
+    other hits.
 
     ``cut`` is the approximate share of the tokens to remove, 0 to 1. Less is removed from relevant texts, and more from
     others. Raises InputError if ``cut`` is not in [0, 1].
@@ -117,13 +113,12 @@ def reduce(reading: Reading, hits: Sequence[Hit], cut: float = DEFAULT_CUT) -> l
     scores = score_sentences(reading, list(map(titled, hits)))
     result = []
     for hit, sentence_scores in zip(hits, scores, strict=True):
-        best = float(sentence_scores.values.max()) if len(sentence_scores.values) else -np.inf
+        best = float(sentence_scores.values.max(initial=-np.inf))
         chosen = kept(sentence_scores, len(hit.text), least)
         ranges = () if hit.summary else runs(sentence_scores.spans, chosen.tolist())
-        result.append(
-            ReducedHit(hit, tuple(span_of(hit, *pair) for pair in ranges), best - RANK * float(np.log1p(hit.rank)))
-        )
-    return sorted(result, key=lambda reduced: (-reduced.value, reduced.hit.rank))
+        value = best - RANK * math.log1p(hit.rank)
+        result.append(ReducedHit(hit, tuple(span_of(hit, *pair) for pair in ranges), value))
+    return result
 
 
 def runs(spans: Sequence[tuple[int, int]], chosen: Sequence[bool]) -> list[tuple[int, int]]:
@@ -139,52 +134,11 @@ def runs(spans: Sequence[tuple[int, int]], chosen: Sequence[bool]) -> list[tuple
     return joined
 
 
-@dataclass(frozen=True, slots=True)
-class Windows:
-    """Sizes of the sliding windows of :func:`reduce_to_windows`, in sentences.
-
-    Parameters
-    ----------
-    window:
-        Sentences in a window.
-    overlap:
-        Sentences that a window shares with the next window. The MobileRAG paper calls this number the step size. The
-        distance between the starts of two windows is window - overlap.
-    extension:
-        Sentences added before and after the best window.
-
-    Raises
-    ------
-    InputError
-        If a number is not whole, ``window`` is below 1, ``overlap`` is not in 0 to window - 1, or ``extension`` is
-        below 0.
-    """
-
-    window: int = 3
-    overlap: int = 2
-    extension: int = 1
-
-    def __post_init__(self) -> None:
-        for name in ("window", "overlap", "extension"):
-            object.__setattr__(self, name, arguments.whole_number(getattr(self, name), name))
-        if self.window < 1 or not 0 <= self.overlap < self.window or self.extension < 0:
-            raise InputError(
-                f"window is {self.window}, overlap {self.overlap} and extension {self.extension}",
-                "give at least one sentence, an overlap below that, and an extension of 0 or more",
-            )
-
-
-PAPER = Windows()
-"""Sizes of the windows in the MobileRAG paper."""
-
-
-def reduce_to_windows(
-    embedder: Embedder, question: str, hits: Sequence[Hit], windows: Windows = PAPER
-) -> list[ReducedHit]:
+def reduce_to_windows(embedder: Embedder, question: str, hits: Sequence[Hit], windows: Windows) -> list[ReducedHit]:
     """Reduce each hit to the window of sentences that is nearest to the question: MobileRAG's method.
 
-    The reduced hits are ordered by the cosine of their window with the question, highest first; ``value`` is this
-    cosine. All windows of all hits are embedded in one batch. A summary is kept whole.
+    Return one reduced hit for each hit, in the order of the hits. Its value is the cosine of its window with the
+    question; -1 for a hit without text. All windows of all hits are embedded in one batch. A summary is kept whole.
     """
     sentences = [sentence_spans(hit.text) for hit in hits]
     step = windows.window - windows.overlap
@@ -207,8 +161,8 @@ def reduce_to_windows(
             continue
         best = int(np.argmax(hit_cosines))
         first, last = ranges[best]
-        start = spans[max(0, first - windows.extension)][0]
-        end = spans[min(len(spans), last + windows.extension) - 1][1]
+        start = spans[max(0, first - windows.context)][0]
+        end = spans[min(len(spans), last + windows.context) - 1][1]
         span = () if hit.summary else (span_of(hit, start, end),)
         result.append(ReducedHit(hit, span, float(hit_cosines[best])))
-    return sorted(result, key=lambda reduced: (-reduced.value, reduced.hit.rank))
+    return result

@@ -13,7 +13,7 @@ from monograph import where as filters
 from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError
 from monograph.library.opened import OpenFile, spends
-from monograph.models import weight_of
+from monograph.models import is_given, weight_of
 from monograph.search.fusion import cap_relevances
 from monograph.search.query import Query, Reranking, given_vector
 from monograph.search.strategies import Tree, strategy
@@ -24,11 +24,10 @@ from monograph.vectors.stop import choose_stop
 
 if TYPE_CHECKING:
     from monograph.answer.pack import Packing
-    from monograph.answer.reduce import Windows
-    from monograph.models import LanguageModel, Reranker
+    from monograph.models import Embedder, LanguageModel, Reranker
     from monograph.search.query import Strategy
     from monograph.search.reader import Reader
-    from monograph.values import Answer, Context, Float32, Hit, PassageOrder, ReducedHit, Turn
+    from monograph.values import Answer, Context, Float32, Hit, PassageOrder, ReducedHit, Turn, Windows
     from monograph.values.answer import TokenCounter
     from monograph.vectors.stop import StopCondition
     from monograph.where import Moment
@@ -113,16 +112,23 @@ class Questions:
 
     @spends
     def reduce(
-        self, query: str, hits: Sequence[Hit], *, cut: float = DEFAULT_CUT, windows: Windows | None = None
+        self,
+        query: str,
+        hits: Sequence[Hit],
+        *,
+        cut: float = DEFAULT_CUT,
+        windows: Windows | None = None,
+        embedder: Embedder | None = None,
     ) -> list[ReducedHit]:
         """Reduce hits to the sentences that a question needs, and return these as spans of the hits' documents.
 
         ``cut`` is the approximate share of the hits' tokens to remove, 0 to 1: see
         :func:`monograph.answer.reduce.reduce`. If ``windows`` is given instead, each hit is reduced to the window of
-        sentences that is nearest to the question: see :func:`monograph.answer.reduce.reduce_to_windows`.
-        :data:`monograph.answer.reduce.PAPER` has the window sizes of the MobileRAG paper.
+        sentences that is nearest to the question: see :func:`monograph.answer.reduce.reduce_to_windows`. ``embedder``
+        computes the vectors of the windows; by default it is the file's embedder.
 
-        The reduced hits are ordered by ``value``, highest first. Raises InputError if ``cut`` is out of range.
+        The reduced hits have the order of the hits. Raises InputError if ``cut`` is out of range, or if windows have no
+        embedder because the vectors of the file were given.
         """
         from monograph.answer.reading import Reading, query_terms, titled
         from monograph.answer.reduce import reduce, reduce_to_windows
@@ -130,7 +136,13 @@ class Questions:
         with telemetry.span("monograph.reduce", {}):
             arguments.text(query, "the query")
             if windows is not None:
-                return reduce_to_windows(self._file.models.embedder, query, hits, windows)
+                embedder = embedder or self._file.models.embedder
+                if is_given(embedder):
+                    raise InputError(
+                        f"windows need vectors, and {embedder.key!r} computes none: the archive's vectors were given",
+                        "pass any embedder= (in LlamaIndex embed_model=, in LangChain embedding=)",
+                    )
+                return reduce_to_windows(embedder, query, hits, windows)
             with self._file.reading() as reader:
                 question = query_terms(reader, query)
             return reduce(Reading(question, map(titled, hits)), hits, cut)

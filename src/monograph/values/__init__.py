@@ -11,7 +11,7 @@ from monograph.lazy import lazy_names
 _MODULES = {
     "monograph.values.answer": (
         "ABSTENTION Answer BestSentence Citation Context Effort Hit Listed Message Origin ReducedHit Span StoredChunk"
-        " Timings Turn join_spans rendered"
+        " Timings Turn Windows join_spans rendered"
     ),
     "monograph.values.arguments": "DEFAULT_CUT PassageOrder",
     "monograph.values.arrays": "Float32 Float64",

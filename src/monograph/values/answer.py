@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from monograph.dates.span import Dated
+from monograph.errors import InputError
+from monograph.values.arguments import whole_number
 from monograph.values.content import Chunk, Document, Metadata, Valid, content_hash
 from monograph.values.graph import Path
 from monograph.values.tree import Summary
@@ -39,12 +41,47 @@ def join_spans(spans: Sequence[Span]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Windows:
+    """Sizes of the sliding windows to which hits can be reduced, in sentences. The defaults are MobileRAG's.
+
+    Parameters
+    ----------
+    window:
+        Sentences in a window.
+    overlap:
+        Sentences that a window shares with the next window. The MobileRAG paper calls this number the step size. The
+        distance between the starts of two windows is window - overlap.
+    context:
+        Sentences kept before and after the best window.
+
+    Raises
+    ------
+    InputError
+        If a number is not whole, ``window`` is below 1, ``overlap`` is not in 0 to window - 1, or ``context`` is
+        below 0.
+    """
+
+    window: int = 3
+    overlap: int = 2
+    context: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("window", "overlap", "context"):
+            object.__setattr__(self, name, whole_number(getattr(self, name), name))
+        if self.window < 1 or not 0 <= self.overlap < self.window or self.context < 0:
+            raise InputError(
+                f"window is {self.window}, overlap {self.overlap} and context {self.context}",
+                "give at least one sentence, an overlap below that, and a context of 0 or more",
+            )
+
+
+@dataclass(frozen=True, slots=True)
 class ReducedHit:
     """Hit reduced to the sentences that a question needs.
 
     ``spans`` are the kept parts of the text, in reading order; they never overlap. A summary has no spans and is kept
-    whole. ``value`` orders reduced hits, highest first. :func:`monograph.answer.reduce.reduce` takes the value of the
-    hit's best sentence, minus a deduction for the rank of the hit.
+    whole. ``value`` is higher for hits that better fit the question. :func:`monograph.answer.reduce.reduce` takes the
+    value of the hit's best sentence, minus a deduction for the rank of the hit.
     :func:`monograph.answer.reduce.reduce_to_windows` takes the cosine of the hit's best window with the question.
     """
 

@@ -29,7 +29,7 @@ from langchain_monograph import (
     SCRCompressor,
     TreeRetriever,
 )
-from monograph import Graph, Monograph, Reranker, Tree
+from monograph import Chunk, Graph, Hit, Monograph, Reranker, Tree, Windows
 from monograph.errors import InputError, MissingExtra, ModelUnavailable, NotFound
 from support.letter_corpus import of_different_lengths, with_filler
 from support.retriever_events import explanations
@@ -146,6 +146,22 @@ def test_compressor_reduces_copies_of_documents(filled: Monograph) -> None:
     assert asyncio.run(compressor.acompress_documents(given, "who got the comet plates?")) == reduced
     with pytest.raises(InputError, match="cut is 7"):
         SCRCompressor(monograph=filled, cut=7).compress_documents(given, "x")
+
+
+def test_compressor_keeps_the_papers_windows(filled: Monograph) -> None:
+    question = "who got the comet plates?"
+    given = HybridRetriever(monograph=filled, k=4).invoke(question)
+    hits = [Hit(Chunk("", "", one.page_content, 0, len(one.page_content), 0), 0.0, 0, "", "", {}, ()) for one in given]
+    expected = filled.reduce(question, hits, windows=Windows())
+    made = SCRCompressor(monograph=filled, mode="windows").compress_documents(given, question)
+    assert [(one.id, one.page_content) for one in made] == [
+        (one.id, reduced.text) for one, reduced in zip(given, expected, strict=True)
+    ]
+    ordered = SCRCompressor(monograph=filled, mode="windows", reorder=True).compress_documents(given, question)
+    assert [one.page_content for one in ordered] == [one.text for one in sorted(expected, key=lambda one: -one.value)]
+    for named, said in (({"mode": "windows", "cut": 0.6}, "cut is 0.6"), ({"window": 4}, "the mode is sentences")):
+        with pytest.raises(InputError, match=said):
+            SCRCompressor(monograph=filled, **named)  # type: ignore[arg-type]
 
 
 def test_compressor_works_in_the_contextual_compression_retriever(filled: Monograph) -> None:

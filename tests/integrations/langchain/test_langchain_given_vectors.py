@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("langchain_core", reason="the extra langchain is not installed")
 
 import numpy as np
+from langchain_core import documents
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 
 from langchain_monograph import (
@@ -62,6 +63,17 @@ def test_langchain_embeddings_of_given_vectors_are_refused(given: Path) -> None:
         assert store.similarity_search_by_vector(MODEL.embed_query(TEXTS["lamp"]), k=1)[0].id == "lamp"
         with pytest.raises(InputError, match="pass embedding="):
             store.max_marginal_relevance_search("lamp")
+
+
+def test_windows_over_given_vectors_need_an_embedding(given: Path) -> None:
+    found = [documents.Document(page_content=" ".join(TEXTS.values()))]
+    sizes: dict[str, Any] = {"mode": "windows", "window": 1, "overlap": 0, "context": 0}
+    with SCRCompressor(monograph=given, **sizes) as compressor:
+        with pytest.raises(InputError, match="windows need vectors") as caught:
+            compressor.compress_documents(found, TEXTS["lamp"])
+        assert "embedding=" in caught.value.hint
+    with SCRCompressor(monograph=given, embedding=MODEL, **sizes) as compressor:
+        assert compressor.compress_documents(found, TEXTS["lamp"])[0].page_content == TEXTS["lamp"]
 
 
 def test_langchain_retriever_opens_a_path_with_the_embedding_of_its_file(tmp_path: Path) -> None:

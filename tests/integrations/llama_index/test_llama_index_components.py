@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,7 +39,7 @@ from llama_index.readers.monograph import MonographReader
 from llama_index.retrievers.monograph import HybridRetriever, MiniRAGRetriever, TreeRetriever
 from llama_index.tools.monograph import MonographToolSpec
 from llama_index.vector_stores.monograph import EcoVectorStore, HitNode
-from monograph import Graph, Hybrid, Monograph, Reranker, Tree
+from monograph import Chunk, Graph, Hit, Hybrid, Monograph, Reranker, Tree, Windows
 from monograph.errors import InputError, ModelUnavailable, NotFound
 from monograph.values import Cost
 from support.letter_corpus import FACTS, FILLER, of_different_lengths, with_filler
@@ -149,6 +150,40 @@ def test_postprocessor_reduces_copies_of_nodes(filled: Monograph) -> None:
         SCRPostprocessor(filled).postprocess_nodes(given)
     with pytest.raises(InputError, match="cut is 2"):
         SCRPostprocessor(filled, cut=2).postprocess_nodes(given, query_str="x")
+
+
+def test_postprocessor_keeps_the_papers_windows(filled: Monograph) -> None:
+    question = "who got the comet plates?"
+    given = HybridRetriever(filled, similarity_top_k=4).retrieve(question)
+    sizes = {"window": 2, "overlap": 1, "context": 0}
+    hits = [
+        Hit(Chunk("", "", one.get_content(), 0, len(one.get_content()), 0), 0.0, 0, "", "", {}, ()) for one in given
+    ]
+    expected = filled.reduce(question, hits, windows=Windows(2, 1, 0))
+    made = SCRPostprocessor(filled, mode="windows", **sizes).postprocess_nodes(given, query_str=question)
+    assert [(one.node_id, one.get_content()) for one in made] == [
+        (one.node_id, reduced.text) for one, reduced in zip(given, expected, strict=True)
+    ]
+    ordered = SCRPostprocessor(filled, mode="windows", reorder=True, **sizes).postprocess_nodes(
+        given, query_str=question
+    )
+    best_first = sorted(expected, key=lambda one: -one.value)
+    assert [one.get_content() for one in ordered] == [one.text for one in best_first]
+    assert [one.score for one in ordered] == [one.score for one in given]
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ({"mode": "sentence"}, "unknown mode 'sentence'"),
+        ({"mode": "windows", "cut": 0.6}, "cut is 0.6"),
+        ({"context": 2}, "the mode is sentences"),
+        ({"mode": "windows", "overlap": 3}, "overlap 3"),
+    ],
+)
+def test_postprocessor_refuses_arguments_of_the_other_mode(filled: Monograph, named: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        SCRPostprocessor(filled, **named)
 
 
 def test_reduction_serves_any_retriever(filled: Monograph) -> None:

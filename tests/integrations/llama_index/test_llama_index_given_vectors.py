@@ -8,10 +8,11 @@ import pytest
 
 pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
 
-from llama_index.core.schema import QueryBundle, TextNode
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.vector_stores.types import VectorStoreQuery, VectorStoreQueryMode
 
 from llama_index.embeddings.monograph import LlamaIndexEmbedder, MonographEmbedding
+from llama_index.postprocessor.monograph import SCRPostprocessor
 from llama_index.query_engine.monograph import CitingQueryEngine
 from llama_index.retrievers.monograph import HybridRetriever, MiniRAGRetriever
 from llama_index.vector_stores.monograph import EcoVectorStore
@@ -44,6 +45,18 @@ def path(tmp_path: Path) -> Path:
     with EcoVectorStore(made) as store:
         store.add(nodes)
     return made
+
+
+def test_windows_over_given_vectors_need_a_model(path: Path) -> None:
+    text = "The anvil is old. The bellows are new. The chisel is blunt."
+    nodes, sizes = [NodeWithScore(node=TextNode(text=text))], {"window": 1, "overlap": 0, "context": 0}
+    with SCRPostprocessor(path, mode="windows", **sizes) as postprocessor:
+        with pytest.raises(InputError, match="windows need vectors, and 'given/3' computes none") as caught:
+            postprocessor.postprocess_nodes(nodes, query_str="the bellows")
+        assert "embed_model=" in caught.value.hint
+    with SCRPostprocessor(path, mode="windows", embed_model=ByWord(), **sizes) as postprocessor:
+        (made,) = postprocessor.postprocess_nodes(nodes, query_str="the bellows")
+        assert made.get_content() == "The bellows are new."
 
 
 @pytest.mark.parametrize("how", ["dense", "hybrid", "auto"])
