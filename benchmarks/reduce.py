@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import math
 import random
 import statistics
 import time
@@ -22,12 +23,13 @@ import numpy as np
 
 import graph_files
 import reduce_report
+from answers import softmax
 from graph_files import dataset, fresh, questions
 from machine import SHARED, console, run_sections
 from monograph import Monograph, Windows
 from monograph.answer.pack import Packing, pack
-from monograph.answer.reading import QueryTerms, compare, query_terms, read_hits
-from monograph.answer.reduce import reduce, reduce_to_windows
+from monograph.answer.reading import QueryTerms, Reading, compare, query_terms, read_hits, titled
+from monograph.answer.reduce import _CUTS, kept, reduce, reduce_to_windows, score_sentences
 from monograph.derive.loading import load_embedder
 from monograph.derive.sentences import sentence_spans
 from monograph.derive.tokens import count_tokens
@@ -193,12 +195,12 @@ def _by_prototype(asked: QueryTerms, vector: Any, embedder: Embedder, hit: Hit, 
     raw = embedder.embed(texts) @ vector + 2 * (rows[:, size : 2 * size] @ asked.weights)
     scores = raw + 0.25 * (np.append(raw[1:], 0.0) + np.insert(raw[:-1], 0, 0.0))
     keep = scores >= scores.max() - least
-    kept = [
+    spans_kept = [
         Span(hit.chunk.document_id, *span, hit.text[span[0] : span[1]])
         for span, one in zip(spans, keep, strict=True)
         if one
     ]
-    return ReducedHit(hit, tuple(kept), 0.0)
+    return ReducedHit(hit, tuple(spans_kept), 0.0)
 
 
 def curves(options: argparse.Namespace) -> Results:
@@ -236,6 +238,49 @@ def halves(
         "chosen on": [pair for pair in pairs if parity[pair[0].id] == 0],
         "others": [pair for pair in pairs if parity[pair[0].id] == 1],
     }
+
+
+def weights(options: argparse.Namespace) -> Results:
+    """Choose the weights of the sentence scores, and the thresholds of cuts with the weights in use.
+
+    The weights are chosen on the training half of SQuAD and on the other sets, the thresholds on the training half.
+    """
+    chosen_on, thresholds = [], []
+    for name in SETS:
+        pairs = answerable(name, options)
+        with graph_files.opened(name) as monograph, monograph._file.reading() as snapshot:
+            training = halves(name, pairs)["chosen on"] if name == "squad" else pairs
+            read = [
+                (question, hits, read_hits(query_terms(snapshot, question.question), hits))
+                for question, hits in training
+            ]
+        for question, hits, reading in read:
+            for passage in map(titled, hits):
+                sentences = reading.sentences([passage])
+                texts = [passage.text[start:end] for start, end in sentences.spans[0]]
+                holds = np.array([contains_answer(text, question.answers) for text in texts])
+                if holds.any():
+                    chosen_on.append((sentences.inputs, holds, 1.0))
+        if name == "squad":
+            thresholds = least_values([(hits, reading) for _, hits, reading in read])
+    found = {"weights": softmax(chosen_on), "thresholds": thresholds}
+    console.print(f"SENTENCE, _LEAST: {found}")
+    return found
+
+
+def least_values(read: Sequence[tuple[Sequence[Hit], Reading]]) -> list[float]:
+    """Return the threshold of each cut between 0 and 1 in ``_CUTS``, for hits that were compared with a question."""
+    values, tokens, total = [], [], 0
+    for hits, reading in read:
+        for hit, scores in zip(hits, score_sentences(reading, list(map(titled, hits))), strict=True):
+            counts = np.array(count_tokens([hit.text[start:end] for start, end in scores.spans]))
+            removable = ~kept(scores, len(hit.text), math.inf)
+            values += scores.values[removable].tolist()
+            tokens += counts[removable].tolist()
+            total += counts.sum()
+    order = np.argsort(values)
+    shares = np.cumsum(np.array(tokens)[order]) / total
+    return [round(values[order[np.searchsorted(shares, cut)]], 2) for cut in _CUTS[1:-1]]
 
 
 def embedders(options: argparse.Namespace) -> Results:
@@ -383,10 +428,10 @@ def _pack_all(name: str, some: Sequence[EvaluationQuestion], tally: Tally) -> No
         for question in some:
             asked = query_terms(snapshot, question.question)
             hits = monograph.search(question.question, FOUND)
-            made = reduce_to_windows(static, question.question, hits, PAPER)
-            windowed = [one.text for one in sorted(made, key=lambda one: -one.value)]
+            by_windows = reduce_to_windows(static, question.question, hits, PAPER)
+            windowed = [one.text for one in sorted(by_windows, key=lambda one: -one.value)]
             for at, budget in enumerate(BUDGETS):
-                for way, cut in (("reduce and pack", 0.0), ("reduce and pack, cut 0.42", DEFAULT_CUT)):
+                for way, cut in (("reduce and pack, cut 0", 0.0), ("reduce and pack", DEFAULT_CUT)):
                     made = pack(read_hits(asked, hits), hits, Packing(budget, cut))
                     texts = [span.text for one in made.citations for span in one.spans]
                     tally.note(way, at, question, texts, made.tokens)
@@ -459,7 +504,7 @@ def speed(options: argparse.Namespace) -> Results:
 
 
 SECTIONS: dict[str, Callable[[argparse.Namespace], Results]] = {
-    one.__name__: one for one in (curves, embedders, shapes, ranks, facts, budgets, speed)
+    one.__name__: one for one in (curves, weights, embedders, shapes, ranks, facts, budgets, speed)
 }
 
 

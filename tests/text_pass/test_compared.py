@@ -64,14 +64,14 @@ def test_compared_texts_that_do_not_fit_are_refused() -> None:
     table = stored_vectors().view(np.uint16)
     clues = compiled.Clues({"may": 2})
     asked = compiled.AskedTerms(tokenizer(), table, ["comet"], ["the", "comet"], clues)
-    rows, whole = np.empty((1, 7)), np.empty((1, 3))
+    rows, whole = np.empty((1, 6)), np.empty((1, 3))
     asked.compare(["a comet"], [[(0, 7)]], rows, whole)
     for spans, out, wholes in (
         ([[(0, 8)]], rows, whole),
         ([[(5, 4)]], rows, whole),
         ([[(0, 7)], []], rows, whole),
         ([[]], rows, whole),
-        ([[(0, 7)]], np.empty((1, 6)), whole),
+        ([[(0, 7)]], np.empty((1, 5)), whole),
         ([[(0, 7)]], rows, np.empty((2, 3))),
     ):
         with pytest.raises(ValueError, match=r"stretch|rows"):

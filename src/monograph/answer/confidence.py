@@ -42,8 +42,8 @@ RANKED = (0.4, 4.29, 1.88, 2.68, 1.58, 5.46, 2.55, -0.48)
 
 The features of a sentence, in this order (each "mean similarity" is weighted by the rarity of the words in the file):
 
-- log-odds that the sentence holds the answer or a fact that leads to it, computed from the sentence's passage alone:
-  see :data:`monograph.answer.reading.SENTENCE`;
+- ln of the probability that the sentence holds the answer, if its passage does: see
+  :data:`monograph.answer.reading.SENTENCE`;
 - mean similarity of the sentence's passage to the question's words; for words that the title contains, the similarity
   is 1;
 - relevance of the sentence's hit, divided by the highest relevance of a hit;
@@ -143,7 +143,7 @@ def features(
     most = max(hit.relevance for hit in hits.values()) or 1.0
     question = reading.question
     columns = [
-        sentences.odds,
+        sentences.chances,
         np.maximum(layout.most(similarity), in_title) @ question.weights,
         np.array([hit.relevance / most for hit in hits.values()])[layout.of],
         sentences.features[:, -1] / max(1, len(runs_of(question.every, 2))),

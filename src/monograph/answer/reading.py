@@ -1,4 +1,4 @@
-"""Sentences of passages compared with a question, and the logistic model that scores the sentences."""
+"""Sentences of passages compared with a question, and the model that scores the sentences."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from monograph.derive.extract.function_words import ASKING_WORDS, FUNCTION_WORDS
 from monograph.derive.extract.kinds import answer_kinds
 from monograph.derive.sentences import cut, spans_of_texts, trim
 from monograph.derive.tokens import tokenizer
-from monograph.graph.evidence import Float64, Model
+from monograph.graph.evidence import Float64
 from monograph.graph.names import stem
 from monograph.regex import regex
 from monograph.store.words import terms
@@ -49,14 +49,14 @@ WRAPPED = 400
 Such a sentence is probably a chat or code without punctuation.
 """
 
-FEATURES, TEXT_FEATURES = 5, 1
+FEATURES, TEXT_FEATURES = 4, 1
 """Number of feature columns of :func:`compare`: for a stretch (a part of a text), and for a whole text.
 
 Before the feature columns, there are two columns for each content word of the question.
 """
 
-DATE, AMOUNT, POINTER = 2, 4, 8
-"""Bit flags: for words of dates and times, for words of amounts, and for pronouns and words such as ``there``.
+DATE, AMOUNT = 2, 4
+"""Bit flags: for words of dates and times, and for words of amounts.
 
 The enum ``Clue`` in text_pass/compared.hpp has the same values.
 """
@@ -65,45 +65,37 @@ _TIMES = """century centuries yesterday today tomorrow monday tuesday wednesday 
     january februar february march april may june july august september october november december"""
 _AMOUNTS = """one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty sixty hundred
     hundreds thousand thousands million millions billion billions half third quarter dozen once twice"""
-_POINTING = "he she it they this these that those his her its their such there here"
-_CLUES = {
-    **dict.fromkeys(_TIMES.split(), DATE),
-    **dict.fromkeys(_AMOUNTS.split(), AMOUNT),
-    **dict.fromkeys(_POINTING.split(), POINTER),
-}
-"""Bit flag of each word of ``_TIMES``, ``_AMOUNTS`` and ``_POINTING``: see :data:`DATE`."""
+_CLUES = {**dict.fromkeys(_TIMES.split(), DATE), **dict.fromkeys(_AMOUNTS.split(), AMOUNT)}
+"""Bit flag of each word of ``_TIMES`` and ``_AMOUNTS``: see :data:`DATE`."""
 
-SENTENCE = Model(-0.12, (1.08, 3.16, 0.88, -2.3, 1.62, -0.83, 1.02, -0.32, -1.9, 0.77, 1.31, 1.1, 0.77, 0.46, 0.3))
-"""Logistic model of the probability that a sentence holds the answer, or a fact that leads to the answer.
+SENTENCE = (0.24, 3.92, 1.39, 4.63, 0.51, 2.1, 0.66, 0.93, 2.73, -0.26, 0.76)
+"""Weights of the softmax over the sentences of a passage, which gives the probability that a sentence holds the answer.
 
-The model's weights were chosen once on the dev halves of question sets (docs/benchmarks/reduce.md). All features
-compare words. Vectors of whole sentences were tried as further features, and did not improve the model.
+``make bench-reduce`` chooses the weights on the training half of SQuAD and on the dev halves of other question sets.
+All features compare words. Vectors of whole sentences were tried as further features, and did not improve the model.
 
 The list of features uses these terms:
 
 - *share*: sum of ``QueryTerms.weights`` (rarity in the file) over some words of the question.
 - *similarity*: mean of the similarities of the sentence to words of the question, weighted by ``QueryTerms.weights``.
-- *names*: number of capitalized words in the sentence that the question lacks, divided by 3, at most 1. The first word
-  of the sentence does not count.
+- *best sentence*: the sentence of the passage with the highest similarity to all words of the question.
 
-Features of a sentence, in the order of the model's weights:
+Features of a sentence, in the order of the weights:
 
 - share of the question's words that the sentence contains. Here each weight is multiplied by the word's rarity in the
   passage (see :meth:`Places.rarity`), and the products are normalized to sum 1;
 - similarity to the question's words that are not in the title;
-- similarity to all words of the question, minus the highest such similarity in the passage;
-- fraction of the passage's sentences that have a higher similarity to all words than this sentence;
+- similarity to all words of the question;
+- similarity to all words of the question, where the weight of a word is multiplied by 1 minus the word's similarity to
+  the best sentence;
+- 1 if the sentence is the best sentence, else 0;
 - share of the question's words that the previous sentence contains and this sentence lacks;
-- ln(number of sentences of the passage);
-- 1 if the sentence is the first one of the passage, else 0;
-- 1 if the sentence begins with a pronoun or a word such as ``there``, else 0;
-- highest similarity of a sentence of the passage to all words;
-- names, if the question asks for a person or an organisation, else 0;
-- names, if the question asks for a place, else 0;
-- 1 if the sentence has a date or time and the question asks for one, else 0;
-- 1 if the sentence has an amount and the question asks for one, else 0;
-- names, if ``QueryTerms.kind`` is ``other``, else 0;
-- 1 if the sentence has an amount and ``QueryTerms.kind`` is ``other``, else 0.
+- share of the question's words that the next sentence contains and this sentence lacks;
+- share of the question's pairs of consecutive words that the sentence contains;
+- 1 if the sentence has what the question asks for, else 0. This is a capitalized word that the question lacks, for
+  persons and places; a date or time; or an amount;
+- 1 if the sentence has a date or time, else 0;
+- 1 if the sentence is the first one of the passage and contains all words of the title, else 0.
 """
 
 MOST_WORDS = 64
@@ -229,8 +221,9 @@ class Sentences:
     - ``has``, (sentences, words): 1 where the sentence contains the word, else 0.
     - ``features``, (sentences, FEATURES): the last FEATURES columns of :func:`compare`.
     - ``titles``, (passages with sentences, words): 1 where the passage's title contains the word, else 0.
-    - ``shares``, (sentences,): share of the question's words in the sentence, the first feature of :data:`SENTENCE`.
-    - ``odds``, (sentences,): log-odds that the sentence holds the answer: see :data:`SENTENCE`.
+    - ``inputs``, (sentences, len(SENTENCE)): the features of :data:`SENTENCE`.
+    - ``chances``, (sentences,): ln of the probability that the sentence holds the answer, if its passage does: the
+      softmax of ``inputs @ SENTENCE`` over the sentences of the passage.
     """
 
     spans: Sequence[Spans]
@@ -239,8 +232,8 @@ class Sentences:
     has: Float64
     features: Float64
     titles: Float64
-    shares: Float64
-    odds: Float64
+    inputs: Float64
+    chances: Float64
 
 
 class Reading:
@@ -262,7 +255,7 @@ class Reading:
         self._titles = text_rows[[title_row[passage.title] for passage in distinct]]
         self._ends = np.cumsum([0, *map(len, self._spans)])
         self._rows = rows[: self._ends[-1]]
-        self._columns = self._compute_features(*self._slice_rows(range(len(distinct))))
+        self._has_title = [_has_title(passage, spans) for passage, spans in zip(distinct, self._spans, strict=True)]
 
     def nearness(self, passages: Sequence[TitledText]) -> Float64:
         """Return the similarity of passages to each word of the question, float64 (passages, words).
@@ -282,10 +275,10 @@ class Reading:
         """Return the sentences of passages, in order, with their features."""
         indices = [self._index[passage] for passage in passages]
         near, has, clues, titles, layout = self._slice_rows(indices)
-        columns = self._columns[self._row_numbers(indices)]
-        odds = columns @ np.array(SENTENCE.weights) + SENTENCE.bias
         spans = [self._spans[index] for index in indices]
-        return Sentences(spans, layout, near, has, clues, titles, columns[:, 0], odds)
+        inputs = self._compute_inputs(indices, near, has, clues, titles, layout)
+        chances = layout.log_softmax(inputs @ np.array(SENTENCE))
+        return Sentences(spans, layout, near, has, clues, titles, inputs, chances)
 
     def _row_numbers(self, indices: Sequence[int]) -> npt.NDArray[np.int64]:
         """Return the indices of rows in ``_rows``, for all sentences of the passages with these indices."""
@@ -301,35 +294,36 @@ class Reading:
         titles = self._titles[np.array(non_empty, dtype=np.int64), size : 2 * size]
         return rows[:, :size], rows[:, size : 2 * size], rows[:, 2 * size :], titles, layout
 
-    def _compute_features(
-        self, near: Float64, has: Float64, clues: Float64, titles: Float64, layout: Places
+    def _compute_inputs(
+        self, indices: Sequence[int], near: Float64, has: Float64, clues: Float64, titles: Float64, layout: Places
     ) -> Float64:
-        """Return features of :data:`SENTENCE`, float64 (sentences, features). Arguments: see :meth:`_slice_rows`."""
+        """Return the features of :data:`SENTENCE`. Arguments: see :meth:`_slice_rows`."""
         if not len(near):
-            return np.zeros((0, len(SENTENCE.weights)))
-        names, dated, amounts, pointing, _ = clues.T
-        weights, kind_asked = self.question.weights, self.question.kind
+            return np.zeros((0, len(SENTENCE)))
+        names, dated, amounts, pairs = clues.T
+        question, weights = self.question, self.question.weights
         share, mean = has @ weights, near @ weights
-        best = layout.most(mean)
+        is_best = layout.rank(mean) == 0
         rare = layout.rarity(has) * weights
         rare /= np.maximum(rare.sum(axis=1, keepdims=True), 1e-9)
         # Weights of the question's words that are not in the title: (titles, words).
         remaining = np.where(titles > 0, 0.0, weights)
         total = remaining.sum(axis=1, keepdims=True)
         untitled_weights: Float64 = remaining / np.where(total > 0, total, 1.0)
-        by_kind = {"person": names, "place": names, "date": dated, "quantity": amounts, "other": names}
+        asked_for = {"person": names, "place": names, "date": dated, "quantity": amounts}.get(question.kind)
+        has_title = [self._has_title[index] for index in indices if self._spans[index]]
         columns = [
             (has * rare[layout.of]).sum(axis=1),
             (near * untitled_weights[layout.of]).sum(axis=1),
-            mean - best,
-            layout.rank(mean),
+            mean,
+            (near * (1.0 - near[is_best])[layout.of]) @ weights,
+            is_best,
             np.maximum(has, layout.before(has)) @ weights - share,
-            np.log(layout.counts)[layout.of],
-            layout.number == 0,
-            pointing,
-            best,
-            *(by_kind[kind] * (kind_asked == kind) for kind in by_kind),
-            amounts * (kind_asked == "other"),
+            np.maximum(has, layout.after(has)) @ weights - share,
+            pairs / max(1, len(runs_of(question.every, 2))),
+            np.zeros(len(mean)) if asked_for is None else asked_for > 0,
+            dated,
+            (layout.number == 0) & np.array(has_title)[layout.of],
         ]
         return np.stack(columns, axis=1).astype(np.float64)
 
@@ -351,6 +345,14 @@ class Places:
     def most(self, values: Float64) -> Float64:
         """Return, for each sentence, the maximum of ``values`` over the sentences of its passage."""
         result: Float64 = np.maximum.reduceat(values, self._starts)[self.of]
+        return result
+
+    def log_softmax(self, scores: Float64) -> Float64:
+        """Return ln of the softmax of ``scores`` over the sentences of each passage."""
+        if not len(scores):
+            return scores
+        shifted = scores - self.most(scores)
+        result: Float64 = shifted - np.log(np.add.reduceat(np.exp(shifted), self._starts))[self.of]
         return result
 
     def rarity(self, has: Float64) -> Float64:
@@ -380,6 +382,13 @@ class Places:
         result[self.number == 0] = 0.0
         return result
 
+    def after(self, rows: Float64) -> Float64:
+        """Return, for each sentence, the row of the next sentence in its passage; zeros for the last sentence."""
+        result = np.zeros_like(rows)
+        result[:-1] = rows[1:]
+        result[self.number == self.counts[self.of] - 1] = 0.0
+        return result
+
 
 def read_hits(question: QueryTerms, hits: Sequence[Hit]) -> Reading:
     """Compare hits with a question, and also the pieces that adjacent hits form (see :func:`gather`)."""
@@ -395,6 +404,14 @@ def span_of(hit: Hit, start: int, end: int) -> Span:
     """Return text[start:end] of a hit as a span of its document. The hit must not be a summary."""
     chunk = hit.chunk
     return Span(chunk.document_id, chunk.start + start, chunk.start + end, chunk.text[start:end])
+
+
+def _has_title(passage: TitledText, spans: Spans) -> bool:
+    """Return whether the first sentence of a passage contains all content words of the passage's title."""
+    if not passage.title or not spans:
+        return False
+    words = content_words(passage.title)
+    return bool(words) and set(words).issubset(terms.words_of(passage.text[slice(*spans[0])]))
 
 
 def titled_parts(piece: CitedPiece) -> list[TitledText]:
@@ -462,7 +479,6 @@ def compare(question: QueryTerms, texts: Sequence[str], stretches: Sequence[Span
       not count;
     - 1 if the stretch has a date or time, else 0;
     - 1 if the stretch has an amount, else 0;
-    - 1 if the first word of the stretch is a pronoun or a word such as ``there``, else 0;
     - number of different pairs of consecutive words of the question that the stretch contains.
 
     float64 (texts, 2 W + TEXT_FEATURES), a row for each text:

@@ -23,9 +23,9 @@ from monograph.values import DEFAULT_CUT, Hit, ReducedHit, Windows, arguments
 if TYPE_CHECKING:
     from monograph.models import Embedder
 
-_CUTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.42, 0.5, 0.6, 0.7, 1.0)
-# Measured on gold passages of SQuAD: docs/benchmarks/reduce.md.
-_LEAST = (-30.0, -9.3, -8.65, -8.14, -7.67, -7.58, -7.22, -6.73, -6.12, 0.0)
+_CUTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 1.0)
+# Measured by ``make bench-reduce`` on gold passages of SQuAD's training half.
+_LEAST = (-30.0, -10.51, -9.78, -9.22, -8.76, -8.3, -7.83, -7.01, 0.0)
 """Threshold for each cut in ``_CUTS``: see :func:`least_value`. A cut is the share of tokens to remove."""
 
 CUT_HINT = "give the share to cut away, from 0 to 1"
@@ -36,6 +36,9 @@ SHORT = 240
 RANK = 1.5
 """Factor of the deduction for a hit's rank: a value is lowered by RANK * ln(1 + rank). Ranks count from 0."""
 
+COVERAGE = 2.0
+"""Weight of the similarity of a passage to the words of the question, in :class:`SentenceScores`."""
+
 SMALLEST_COST = 20
 """Number of characters added to the length of a sentence to get its cost, ``c`` in :class:`SentenceScores`."""
 
@@ -45,9 +48,10 @@ class SentenceScores:
     """Sentences of a passage with their values.
 
     - ``spans``: the (start, end) of the sentences, in order.
-    - ``values``, float64 (sentences,): ln(p / c) for each sentence. Here p is the probability that the sentence
-      holds the answer, and c is the number of the sentence's characters, plus SMALLEST_COST. Sentences with higher
-      values are kept first.
+    - ``values``, float64 (sentences,): ln(p / c) + COVERAGE * (s - 1) for each sentence. Here p is the probability that
+      the sentence holds the answer, if the passage does, and c is the number of the sentence's characters, plus
+      SMALLEST_COST. s is the mean similarity of the passage to the question's words, weighted by their rarity, 0 to 1.
+      Sentences with higher values are kept first.
     - ``has_question_word``: whether the passage contains a content word of the question. If not, the sentences cannot
       be ranked.
     """
@@ -61,12 +65,13 @@ def score_sentences(reading: Reading, passages: Sequence[TitledText]) -> list[Se
     """Return the scores of the sentences of each passage, in order."""
     sentences = reading.sentences(passages)
     costs = [end - start + SMALLEST_COST for passage_spans in sentences.spans for start, end in passage_spans]
-    values = -np.logaddexp(0.0, -sentences.odds) - np.log(np.array(costs, dtype=np.float64))
-    share = sentences.shares.tolist()
+    coverage = np.repeat(reading.nearness(passages) @ reading.question.weights, list(map(len, sentences.spans)))
+    values = sentences.chances - np.log(np.array(costs, dtype=np.float64)) + COVERAGE * (coverage - 1.0)
+    has_word: Bools = np.asarray(sentences.has.any(axis=1))
     scores, end = [], 0
     for spans in sentences.spans:
         passage_slice = slice(end, end := end + len(spans))
-        scores.append(SentenceScores(spans, values[passage_slice], any(share[passage_slice])))
+        scores.append(SentenceScores(spans, values[passage_slice], bool(has_word[passage_slice].any())))
     return scores
 
 

@@ -140,7 +140,7 @@ class Questions:
                 if is_given(embedder):
                     raise InputError(
                         f"windows need vectors, and {embedder.key!r} computes none: the archive's vectors were given",
-                        "pass any embedder= (in LlamaIndex embed_model=, in LangChain embedding=)",
+                        "give a model; in Python: embedder=, in LlamaIndex embed_model=, in LangChain embedding=",
                     )
                 return reduce_to_windows(embedder, query, hits, windows)
             with self._file.reading() as reader:

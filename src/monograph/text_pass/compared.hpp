@@ -55,7 +55,7 @@ inline bool is_year(View word) {
 }
 
 // Bits of the clues that a word may give.
-enum Clue : std::uint32_t { CAPITAL = 1, DATE = 2, AMOUNT = 4, POINTER = 8 };
+enum Clue : std::uint32_t { CAPITAL = 1, DATE = 2, AMOUNT = 4 };
 
 // Clues of words, by word in lower case.
 struct Clues {
@@ -160,7 +160,7 @@ class AskedTerms {
 class Compared {
   public:
     // Columns of a stretch's and of a text's row, after two for each content word.
-    static constexpr std::size_t FEATURES = 5, TEXT_FEATURES = 1;
+    static constexpr std::size_t FEATURES = 4, TEXT_FEATURES = 1;
 
     explicit Compared(const AskedTerms &asked) : asked_(asked), sum_(asked.table_.dimension) {
         // Form 0 is empty; nearest() begins with it.
@@ -172,7 +172,7 @@ class Compared {
     // - highest cosine of the content word and any word of the stretch;
     // - 1 if the stretch has the word (of words with one stem, only the last);
     // - number of capitalised words that the question lacks, without the first word: divided by 3, at most 1;
-    // - 1 for a time; 1 for an amount; 1 if the first word is a pronoun or the like;
+    // - 1 for a time; 1 for an amount;
     // - number of distinct pairs of consecutive words of the question.
     // Fill a row for the text: cosines as above; 1 for each word that occurs in any form; number of distinct triples.
     // Only white space may be between stretches.
@@ -193,8 +193,7 @@ class Compared {
             features[0] = static_cast<double>(std::min<std::size_t>(own.names, 3)) / 3.0;
             features[1] = own.is_dated;
             features[2] = own.is_counted;
-            features[3] = own.points;
-            features[4] = static_cast<double>(different(numbers_, asked_.pairs_, 2));
+            features[3] = static_cast<double>(different(numbers_, asked_.pairs_, 2));
             all.stands |= own.stands;
             numbers.insert(numbers.end(), numbers_.begin(), numbers_.end());
             ends.push_back(read_.size());
@@ -222,7 +221,7 @@ class Compared {
     struct Row {
         std::uint64_t has = 0, stands = 0;
         std::size_t names = 0;
-        bool is_dated = false, is_counted = false, points = false;
+        bool is_dated = false, is_counted = false;
     };
     // A distinct word as written. In the form of the index it may be several words.
     struct Form {
@@ -255,10 +254,7 @@ class Compared {
             }
             row.is_dated = row.is_dated || known.clues & DATE;
             row.is_counted = row.is_counted || known.clues & AMOUNT;
-            if (first)
-                row.points = known.clues & POINTER;
-            else
-                row.names += known.clues & CAPITAL;
+            if (!first) row.names += known.clues & CAPITAL;
             first = false;
         }
         if (simple) return;

@@ -161,7 +161,7 @@ def test_compressor_keeps_the_papers_windows(filled: Monograph) -> None:
     assert [one.page_content for one in ordered] == [one.text for one in sorted(expected, key=lambda one: -one.value)]
     for named, said in (({"mode": "windows", "cut": 0.6}, "cut is 0.6"), ({"window": 4}, "the mode is sentences")):
         with pytest.raises(InputError, match=said):
-            SCRCompressor(monograph=filled, **named)  # type: ignore[arg-type]
+            SCRCompressor(monograph=filled, **named)
 
 
 def test_compressor_works_in_the_contextual_compression_retriever(filled: Monograph) -> None:

@@ -155,7 +155,7 @@ def test_postprocessor_reduces_copies_of_nodes(filled: Monograph) -> None:
 def test_postprocessor_keeps_the_papers_windows(filled: Monograph) -> None:
     question = "who got the comet plates?"
     given = HybridRetriever(filled, similarity_top_k=4).retrieve(question)
-    sizes = {"window": 2, "overlap": 1, "context": 0}
+    sizes: dict[str, Any] = {"window": 2, "overlap": 1, "context": 0}
     hits = [
         Hit(Chunk("", "", one.get_content(), 0, len(one.get_content()), 0), 0.0, 0, "", "", {}, ()) for one in given
     ]

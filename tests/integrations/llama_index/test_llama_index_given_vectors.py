@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,7 +50,8 @@ def path(tmp_path: Path) -> Path:
 
 def test_windows_over_given_vectors_need_a_model(path: Path) -> None:
     text = "The anvil is old. The bellows are new. The chisel is blunt."
-    nodes, sizes = [NodeWithScore(node=TextNode(text=text))], {"window": 1, "overlap": 0, "context": 0}
+    nodes = [NodeWithScore(node=TextNode(text=text))]
+    sizes: dict[str, Any] = {"window": 1, "overlap": 0, "context": 0}
     with SCRPostprocessor(path, mode="windows", **sizes) as postprocessor:
         with pytest.raises(InputError, match="windows need vectors, and 'given/3' computes none") as caught:
             postprocessor.postprocess_nodes(nodes, query_str="the bellows")

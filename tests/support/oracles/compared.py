@@ -8,7 +8,7 @@ from itertools import chain, pairwise
 
 import numpy as np
 
-from monograph.answer.reading import _CLUES, AMOUNT, DATE, FEATURES, POINTER, TEXT_FEATURES, Spans, runs_of
+from monograph.answer.reading import _CLUES, AMOUNT, DATE, FEATURES, TEXT_FEATURES, Spans, runs_of
 from monograph.derive.embed.static import token_vectors
 from monograph.derive.tokens import token_ids
 from monograph.graph.evidence import Float64
@@ -86,7 +86,6 @@ class _Reading:
                 min(sum(one & CAPITAL for one in clues[2:]), 3) / 3,
                 any(one & DATE for one in clues),
                 any(one & AMOUNT for one in clues),
-                len(clues) > 1 and clues[1] & POINTER > 0,
                 len(runs_of(words_of(text), 2) & runs_of(self._every, 2)),
             ],
             dtype=np.float64,

@@ -94,8 +94,15 @@ class SCRPostprocessor(ClosesFile, BaseNodePostprocessor):
         key: str | None = None,
     ) -> None:
         windows_of(mode, cut, window, overlap, context)
-        sizes = {"window": window, "overlap": overlap, "context": context}
-        super().__init__(cut=cut, mode=mode, reorder=reorder, **sizes)  # type: ignore[call-arg]
+        fields = {
+            "cut": cut,
+            "mode": mode,
+            "window": window,
+            "overlap": overlap,
+            "context": context,
+            "reorder": reorder,
+        }
+        super().__init__(**fields)  # type: ignore[arg-type]
         self._file = FileHandle(monograph, key=key)
         self._embedder = None if embed_model is None else as_embedder(embed_model)
 
