@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
@@ -13,7 +13,7 @@ from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_monograph.embeddings import as_embedder
 from langchain_monograph.over_file import OverFile
 from monograph.values import DEFAULT_CUT, Windows
-from monograph_tools import SPANS, ReductionMode, reduce_texts, windows_of
+from monograph_tools import SPANS, reduce_texts, windows_of
 
 
 class SCRCompressor(OverFile, BaseDocumentCompressor, extra="forbid"):
@@ -30,7 +30,7 @@ class SCRCompressor(OverFile, BaseDocumentCompressor, extra="forbid"):
 
     cut: float = DEFAULT_CUT
     """Approximate share of all tokens to remove, 0 to 1. The default is the share that MobileRAG removes on SQuAD."""
-    mode: ReductionMode = "sentences"
+    mode: Literal["sentences", "windows"] = "sentences"
     """``sentences`` keeps the best sentences of each document; no model is called.
 
     ``windows`` is the method of the MobileRAG paper: it keeps the window of sentences that is nearest to the question.

@@ -21,7 +21,7 @@ _MODULES = {
     "monograph_tools.calls": "ClosesFile FileStore in_thread refuse_unknown warn_of_problems",
     "monograph_tools.faults": "for_agents",
     "monograph_tools.file_handle": (
-        "COLLECTION AnyArchive FileHandle ReductionMode SPANS Stopping archive_of build_graph dense_hits opened"
+        "COLLECTION AnyArchive FileHandle SPANS Stopping archive_of build_graph dense_hits opened"
         " reduce_texts require_query_vector whole_documents windows_of"
     ),
     "monograph_tools.offering": "Tool offered wrong_arguments",
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from monograph_tools.file_handle import SPANS as SPANS
     from monograph_tools.file_handle import AnyArchive as AnyArchive
     from monograph_tools.file_handle import FileHandle as FileHandle
-    from monograph_tools.file_handle import ReductionMode as ReductionMode
     from monograph_tools.file_handle import Stopping as Stopping
     from monograph_tools.file_handle import archive_of as archive_of
     from monograph_tools.file_handle import build_graph as build_graph

@@ -334,11 +334,7 @@ def dense_hits(
     ]
 
 
-ReductionMode: TypeAlias = Literal["sentences", "windows"]
-"""How texts are reduced: to their best sentences, or to their best window of sentences (MobileRAG's SCR)."""
-
-
-def windows_of(mode: ReductionMode, cut: float, window: int, overlap: int, context: int) -> Windows | None:
+def windows_of(mode: str, cut: float, window: int, overlap: int, context: int) -> Windows | None:
     """Return the windows to reduce texts to; None for the mode ``sentences``.
 
     Raises InputError if the mode is unknown, if the windows are not valid, or if an argument that only the other mode

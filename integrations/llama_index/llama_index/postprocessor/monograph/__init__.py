@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from monograph.lazy import requires
 
 with requires("LlamaIndex", "llama-index", __name__):
@@ -23,7 +25,6 @@ from monograph_tools import (
     BorrowedReranker,
     ClosesFile,
     FileHandle,
-    ReductionMode,
     all_scores,
     reduce_texts,
     windows_of,
@@ -72,7 +73,7 @@ class SCRPostprocessor(ClosesFile, BaseNodePostprocessor):
     """
 
     cut: float = Field(default=DEFAULT_CUT, description="Approximate share of the tokens to remove, 0 to 1.")
-    mode: ReductionMode = Field(default="sentences", description="sentences, or windows (MobileRAG).")
+    mode: Literal["sentences", "windows"] = Field(default="sentences", description="sentences, or windows (MobileRAG).")
     window: int = Field(default=3, description="Sentences in a window.")
     overlap: int = Field(default=2, description="Sentences that a window shares with the next window.")
     context: int = Field(default=1, description="Sentences kept before and after the best window.")
@@ -85,7 +86,7 @@ class SCRPostprocessor(ClosesFile, BaseNodePostprocessor):
         monograph: AnyArchive,
         cut: float = DEFAULT_CUT,
         *,
-        mode: ReductionMode = "sentences",
+        mode: Literal["sentences", "windows"] = "sentences",
         window: int = 3,
         overlap: int = 2,
         context: int = 1,
