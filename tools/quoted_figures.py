@@ -1,9 +1,9 @@
 """Figures that pages quote from the tables and texts of other pages, such as those of the benchmarks.
 
 A quoted figure is a link whose title names its source: ``[95.9](../benchmarks/graph.md#what-is-found "hotpotqa /
-graph")`` quotes row ``hotpotqa``, column ``graph``, of a table in that section. A title with ``…`` quotes the number in
-that place of the section's text: ``"takes … MB"``. ``python tools/quoted_figures.py`` writes today's figures into
-docs/explanation/papers.md.
+graph")`` quotes row ``hotpotqa``, column ``graph``, of a table in that section; backticks and asterisks are left out. A
+title with ``…`` quotes the number in that place of the section's text: ``"takes … MB"``. ``python
+tools/quoted_figures.py`` writes today's figures into docs/explanation/papers.md.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _find(section: str, title: str) -> str:
 
 def _tables(section: str) -> Iterator[tuple[list[str], list[list[str]]]]:
     for table in re.findall(r"(?:^\|.*\|$\n?)+", section, re.MULTILINE):
-        rows = [[cell.strip(" *`") for cell in line[1:-1].split("|")] for line in table.splitlines()]
+        rows = [[re.sub("[*`]", "", cell).strip() for cell in line[1:-1].split("|")] for line in table.splitlines()]
         yield rows[0], rows[2:]
 
 
