@@ -190,11 +190,27 @@ def test_answer_types_are_the_nearest_kind(monograph: Monograph) -> None:
 
 def test_type_pool_has_the_most_frequent_names_of_each_kind(films: Monograph) -> None:
     with films._file.reading() as reader:
-        pool = type_pool(reader)
+        pool = type_pool(reader, EVERYTHING)
     assert list(pool) == [kind for kind in ENTITY_KINDS if kind in pool]
     assert pool["date"] == ["1940", "1951"]
     assert pool["name"][:2] == ["bette davis", "curtis bernhardt"]
     assert all(0 < len(some) <= EXAMPLES for some in pool.values())
+
+
+def test_names_outside_of_a_filter_are_not_sent_to_the_model(films: Monograph) -> None:
+    with ModelServer() as server:
+        model = OpenAICompatible(server.url, "tiny")
+
+        def ask(title: str) -> None:
+            films.ask(QUESTION, how="graph:faithful=true", where={"title": title}, model=model)
+
+        ask("Payment on Demand")
+        types = server.asked[0].prompt
+        assert "What kind of thing" in types and "bette davis" in types
+        assert "worms" not in types and "rhine" not in types
+        asked = server.calls
+        ask("Nowhere")
+        assert not any("What kind of thing" in one.prompt for one in server.asked[asked:])
 
 
 FILMS = {
@@ -453,7 +469,7 @@ def test_answer_type_of_a_model_is_asked_once(tmp_path: Path) -> None:
             assert server.calls == 1
             memory = AnswerCache(monograph._file.database)
             with monograph._file.reading() as reader:
-                pool = type_pool(reader)
+                pool = type_pool(reader, EVERYTHING)
             assert answer_types(model, memory, "Transit was written by?", pool) == ("Person", "work")
             assert server.calls == 1
     assert kinds_of.answer_kinds("Transit was written by?", ("Person", "work")) == {"person", "work", "name"}

@@ -326,9 +326,10 @@ def searched(file: OpenFile, query: Query, model: LanguageModel | None = None) -
                 from monograph.search.minirag import type_pool
 
                 with file.reading() as reader:
-                    pool = type_pool(reader)
-                # The model is called outside of a read transaction, because its result is written to the file.
-                query = replace(query, answer_types=answer_types(model, file.answers(), query.text, pool))
+                    pool = type_pool(reader, query.filter)
+                if pool:
+                    # The model is called outside of a read transaction, because its result is written to the file.
+                    query = replace(query, answer_types=answer_types(model, file.answers(), query.text, pool))
             reader = stack.enter_context(file.reading())
             if query.k > MANY:
                 # A summary has at least two children, so there are fewer summaries than chunks.

@@ -35,6 +35,7 @@ from monograph.search.graph import chunk_node
 from monograph.search.query import Query
 from monograph.search.question import Question, parse
 from monograph.search.reader import Reader
+from monograph.store.documents.filters import CompiledFilter
 from monograph.values import ENTITY_KINDS, Float32, Hit, Path, PathNode
 
 
@@ -138,14 +139,14 @@ def search(reader: Reader, query: Query) -> list[Hit]:
     return rerank.hits(query, fusion.hits_of(loaded, scores, shares, origins, hit_paths))
 
 
-def type_pool(reader: Reader) -> dict[str, list[str]]:
+def type_pool(reader: Reader, allowed: CompiledFilter) -> dict[str, list[str]]:
     """Return the kinds of entities that occur in a sample of chunks, each with the keys of its most frequent names.
 
-    The kinds are in the order of :data:`monograph.values.ENTITY_KINDS`. The sample is the SAMPLED chunks whose ids come
-    first. Each kind has at most EXAMPLES names; equally frequent names are ordered by key.
+    The kinds are in the order of :data:`monograph.values.ENTITY_KINDS`. The sample is the SAMPLED allowed chunks whose
+    ids come first. Each kind has at most EXAMPLES names; equally frequent names are ordered by key.
     """
     counts: dict[str, Counter[int]] = {}
-    for named, _ in reader.linked(reader.sample(SAMPLED)).values():
+    for named, _ in reader.linked(reader.sample(SAMPLED, allowed)).values():
         for name, kind in zip(named["name"].tolist(), named["kind"].tolist(), strict=True):
             counts.setdefault(ENTITY_KINDS[kind], Counter())[name] += 1
     _, keys = reader.names.entities({name for names in counts.values() for name in names})
@@ -168,7 +169,9 @@ def _find_paths(
     # Paths and edges that tie are ordered by the numbers of their entities.
     part = around(reader, similarities, max(RADIUS, BEAM.length), candidates, query.filter)
     starts = {part.number[entity]: similarity for entity, similarity in similarities.items() if entity in part.number}
-    kinds = answer_kinds(question.text, query.answer_types) or nearest_kind(embedder, vector, type_pool(reader))
+    kinds = answer_kinds(question.text, query.answer_types) or nearest_kind(
+        embedder, vector, type_pool(reader, query.filter)
+    )
     answers = {entity for entity, kind in part.kinds.items() if kind in kinds}
     key = key_edges(edge_relevance(part.graph, starts.keys() | answers, RADIUS), KEY_EDGES)
     paths = [path for start in sorted(starts.items()) for path in best_paths(part.graph, start, key, answers, BEAM)]

@@ -252,8 +252,8 @@ class Reader(Protocol):
 
     # The graph.
 
-    def sample(self, k: int) -> list[int]:
-        """Return the rows of the k chunks whose ids come first, in order of id.
+    def sample(self, k: int, allowed: CompiledFilter) -> list[int]:
+        """Return the rows of the k allowed chunks whose ids come first, in order of id.
 
         Ids are hashes, so the sample is as good as random, but equal in all files with the same documents.
         """

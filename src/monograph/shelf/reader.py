@@ -208,8 +208,8 @@ class ShelfReader:
 
     # The graph.
 
-    def sample(self, k: int) -> list[int]:
-        answers = self.shards.all(ShardReader.sample, k)
+    def sample(self, k: int, allowed: CompiledFilter) -> list[int]:
+        answers = self.shards.all(ShardReader.sample, k, allowed)
         first = sorted(
             (name, self.rows.global_row(shard, row)) for shard, rows in enumerate(answers) for name, row in rows
         )

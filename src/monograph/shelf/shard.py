@@ -226,9 +226,9 @@ class ShardReader(GraphState):
 
     # The graph.
 
-    def sample(self, k: int) -> list[tuple[str, int]]:
-        """Return (id, row) of the k chunks of this shard whose ids come first, in order of id."""
-        return chunks.first_by_id(self.connection, k)
+    def sample(self, k: int, allowed: CompiledFilter) -> list[tuple[str, int]]:
+        """Return (id, row) of the k allowed chunks of this shard whose ids come first, in order of id."""
+        return chunks.first_by_id(self.connection, k, allowed)
 
     def titled_extractions(self, rows: Sequence[int]) -> dict[int, tuple[bytes, str]]:
         """Return {row of chunk: (memo key of its extraction, title of its document)}.

@@ -259,8 +259,8 @@ class FileReader:
     def ids(self, rows: Iterable[int]) -> Mapping[int, str]:
         return stored_chunks.ids(self.connection, rows)
 
-    def sample(self, k: int) -> list[int]:
-        return [row for _, row in stored_chunks.first_by_id(self.connection, k)]
+    def sample(self, k: int, allowed: CompiledFilter) -> list[int]:
+        return [row for _, row in stored_chunks.first_by_id(self.connection, k, allowed)]
 
     def titled_extractions(self, chunks: Collection[int]) -> dict[int, tuple[int, str]]:
         self.cache.ahead.titles(self.connection, chunks)

@@ -160,9 +160,10 @@ def ids(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
     return dict(lookup(connection, "c.chunk, c.id", "chunks AS c WHERE c.chunk = w.value", rows))
 
 
-def first_by_id(connection: Connection, k: int) -> list[tuple[str, int]]:
-    """Return (id, row) of the k chunks whose ids come first, in order of id."""
-    return connection.execute("SELECT id, chunk FROM chunks ORDER BY id LIMIT ?", (k,)).fetchall()
+def first_by_id(connection: Connection, k: int, allowed: CompiledFilter) -> list[tuple[str, int]]:
+    """Return (id, row) of the k allowed chunks whose ids come first, in order of id."""
+    query = f"SELECT id, chunk FROM chunks AS own WHERE {allowed.on_each('own.chunk')} ORDER BY own.id LIMIT ?"  # noqa: S608
+    return connection.execute(query, (*allowed.parameters, k)).fetchall()
 
 
 def titled_extractions(connection: Connection, rows: Iterable[int]) -> dict[int, tuple[int, str]]:
