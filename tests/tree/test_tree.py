@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -393,6 +394,32 @@ def test_damaged_trees_are_repaired(tmp_path: Path, damage: str) -> None:
         assert monograph.check()
         assert monograph.check(repair=True) == []
         assert tree_of(monograph) == before
+
+
+def test_a_removal_costs_the_same_by_id_and_by_uri(counting: Monograph) -> None:
+    counting.add([*map(document, range(9)), replace(document(200), uri="notes.txt")])
+    assert counting.price(remove=["notes.txt"]) == counting.price(remove=["d200", "notes.txt"]) != Cost()
+
+
+def test_a_price_of_passages_is_that_of_put(counting: Monograph) -> None:
+    counting.put([document(3)])
+    late = replace(
+        document(3), text="", passages=(*document(3).passages[:1], Passage("A passage that came late.", "late"))
+    )
+    cost = counting.price(put=[late])
+    report = counting.put([late])
+    assert (cost.documents, cost.chunks, cost.embeddings) == (1, report.chunks_added, report.embedded) == (1, 1, 1)
+    assert counting.price(put=[late]) == Cost()
+
+
+def test_a_new_file_accepts_given_vectors_after_a_price_or_search(tmp_path: Path) -> None:
+    given = Document(id="d", passages=(Passage("A passage.", "p", vector=np.array([3.0, 4.0], np.float32)),))
+    with Monograph.open(tmp_path / "x.mono") as monograph:
+        assert monograph.search("passage") == []
+        assert monograph.price([Document("A text.")]).embeddings == 1
+        assert (monograph.price(put=[given]).chunks, monograph.price(put=[given]).embeddings) == (1, 0)
+        monograph.put([given])
+        assert monograph.stats().dimension == 2
 
 
 @settings(max_examples=examples(20))

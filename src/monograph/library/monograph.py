@@ -164,9 +164,14 @@ class Monograph(Writable):
 
     @spends
     def price(
-        self, documents: Iterable[Document] = (), *, remove: Iterable[str] = (), summarizer: Summarizer | None = None
+        self,
+        documents: Iterable[Document] = (),
+        *,
+        put: Iterable[Document] = (),
+        remove: Iterable[str] = (),
+        summarizer: Summarizer | None = None,
     ) -> Cost:
-        """Return the cost of one change: :meth:`add` of documents, and :meth:`remove` of others.
+        """Return the cost of one change: :meth:`add`, :meth:`put` and :meth:`remove` of different documents.
 
         Nothing is written, and no model is called. The cost includes the update of the tree of summaries: see
         docs/explanation/tree.md.
@@ -175,14 +180,19 @@ class Monograph(Writable):
         ----------
         documents:
             Documents to add. A document that is unchanged, or cannot be stored, costs nothing.
+        put:
+            Documents whose passages would be put. InvalidDocument is raised for the reasons that :meth:`put` has.
         remove:
-            Ids of documents to remove. Unknown ids cost nothing.
+            Ids, uris or paths of documents to remove. Unknown ones cost nothing.
         summarizer:
-            Model of the tree. With None, the cost of a tree is included if the file has one.
+            Model of the tree. With None, the cost of a tree is included if the file has one, or a summarizer was given
+            to :meth:`open`.
         """
         from monograph.write import price
 
-        return price.price_change(self._file.pipeline(summarizer=summarizer), list(documents), document_names(remove))
+        given, gone = list(put), document_names(remove)
+        pipeline = self._file.pipeline(self._file.models.embedder_for(given), summarizer=summarizer)
+        return price.price_change(pipeline, list(documents), given, gone)
 
     def forget_versions(self, names: Iterable[str] | None = None, *, before: Moment | None = None) -> int:
         """Delete previous versions of documents, and return the number of deleted versions.

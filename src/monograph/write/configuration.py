@@ -289,21 +289,27 @@ class FileModels:
         ``passages`` are documents about to be stored. If all passages have vectors, a new file without a given embedder
         becomes a file whose vectors the caller gives.
         """
-        optional_vectors = [passage.vector for document in passages for passage in document.passages]
-        vectors = [vector for vector in optional_vectors if vector is not None]
-        all_given = self.given_embedder is None and vectors and len(vectors) == len(optional_vectors)
-        if all_given and EMBEDDER.known(self._database) is None:
-            from monograph.derive.embed.given import GivenVectors
-
-            _require_dimension(len(vectors[0]))
-            embedder: Embedder = GivenVectors(len(vectors[0]))
-            adopt_embedder(self._database, embedder)
-            self.given_embedder = embedder
-        else:
-            adopt_embedder(self._database, self.embedder)
+        embedder = self.embedder_for(passages)
+        adopt_embedder(self._database, embedder)
+        self.given_embedder = embedder
         if self.given_summarizer is not None:
             SUMMARIZER.adopt(self._database, self.given_summarizer)
         EXTRACTOR.check(self._database, self.extractor)
+
+    def embedder_for(self, passages: Sequence[Document]) -> Embedder:
+        """Return the embedder of the file after these documents are stored: see :meth:`adopt`."""
+        optional_vectors = [passage.vector for document in passages for passage in document.passages]
+        vectors = [vector for vector in optional_vectors if vector is not None]
+        # A search, plan or price may have loaded the default embedder before.
+        is_default = self.given_embedder is None or any(self.given_embedder is one for one in self.loaded)
+        if not is_default or not vectors or len(vectors) < len(optional_vectors):
+            return self.embedder
+        if EMBEDDER.known(self._database) is not None:
+            return self.embedder
+        from monograph.derive.embed.given import GivenVectors
+
+        _require_dimension(len(vectors[0]))
+        return GivenVectors(len(vectors[0]))
 
     def _load(self, kind: ModelSlot[Given]) -> Given:
         model = kind.load(self._database, self.trusted)

@@ -66,6 +66,12 @@ def remove(pipeline: Pipeline, ids: Sequence[str] | None, allowed: CompiledFilte
     return tally.report()
 
 
+def compose_put(connection: Connection, given: Iterable[Document]) -> tuple[list[Document], Sequence[str]]:
+    """Return (documents as :func:`put` would store them, ids of documents that would lose all their passages)."""
+    changed, seen = _compose_addition(connection, list(_merge_given(given)), None)
+    return changed, seen.gone
+
+
 def _carry_out(pipeline: Pipeline, compose: Callable[[Connection], _PassageChange]) -> Tally:
     for tries_left in reversed(range(_TRIES)):
         with pipeline.database.read() as connection:

@@ -18,6 +18,7 @@ from monograph.store.graph import names
 from monograph.store.vectors import vectors
 from monograph.sync import rename
 from monograph.values import Cost, Document, OnProgress, Plan, Problem
+from monograph.write import passages
 from monograph.write.batch import BATCH_FILES, Parcel, PreparedDocument, batches, changed, prepare, read_plan
 from monograph.write.describe import PicturePricer
 from monograph.write.graph import embedded_keys, names_without_code, part_of
@@ -58,14 +59,15 @@ def price(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
     return replace(plan, problems=tuple(problems), cost=cost if pictured is None else cost + pictured.cost)
 
 
-def price_change(pipeline: Pipeline, given: Sequence[Document], gone: Sequence[str]) -> Cost:
-    """Return the cost of adding documents and removing others: see :meth:`monograph.Monograph.price`."""
+def price_change(pipeline: Pipeline, added: Sequence[Document], put: Sequence[Document], gone: Sequence[str]) -> Cost:
+    """Return the cost of one change: see :meth:`monograph.Monograph.price`."""
     cost, removed, priced = Cost(), 0, set[bytes]()
     with pipeline.database.read() as connection:
-        for batch in batches((Parcel(None, (document,)) for document in given), BATCH_FILES):
+        composed, emptied = passages.compose_put(connection, put)
+        for batch in batches((Parcel(None, (document,)) for document in (*added, *composed)), BATCH_FILES):
             more, fewer = _price_batch(connection, pipeline, batch, priced)
             cost, removed = cost + more, removed + fewer
-        rows = [row for name in dict.fromkeys(gone) if (row := documents.find(connection, name)) is not None]
+        rows, _ = sources.resolve(connection, [*gone, *emptied])
         removed += sum(len(chunks.rows_of_document(connection, row.row)) for row in rows)
         if cost.documents or rows or store.count_stale_segments(connection):
             cost += price_summaries(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.retrievers.fusion_retriever import FUSION_MODES
 from llama_index.core.schema import (
+    BaseNode,
     Document,
     ImageNode,
     MetadataMode,
@@ -29,6 +30,7 @@ from llama_index.core.schema import (
     NodeWithScore,
     QueryBundle,
     TextNode,
+    TransformComponent,
 )
 
 from llama_index.embeddings.monograph import MonographEmbedding
@@ -44,6 +46,7 @@ from monograph.errors import InputError, ModelUnavailable, NotFound
 from monograph.values import Cost
 from support.letter_corpus import FACTS, FILLER, of_different_lengths, with_filler
 from support.llama_index_values import above
+from support.llama_index_values import node as node_of
 from support.models import CountingSummarizer, HashEmbedder
 
 QUESTION = "who got the plates from the woman that Tobias Renk met?"
@@ -295,6 +298,57 @@ def test_the_price_of_a_change_is_known_before(tmp_path: Path) -> None:
         check(index.price([TextNode(text="Alone.")]), lambda: index.insert_nodes([TextNode(text="Alone.")]))
         assert sources(index) >= {"d0", "d2", "d3", "late", "new"}
         assert file.check() == []
+
+
+def test_the_price_of_nodes_is_that_of_put(tmp_path: Path) -> None:
+    nodes = [node_of(f"n{n}", f"Passage {n} of a long report.", "big") for n in range(30)]
+    with Monograph.open(tmp_path / "era.mono", HashEmbedder(16), summarizer=CountingSummarizer()) as file:
+        index = EraRAGIndex(nodes, file)
+        assert index.price(nodes[3:5]) == Cost()
+        cost = index.price([node_of("late", "One more passage.", "big")])
+        assert (cost.documents, cost.chunks) == (1, 1)
+        moved = index.price([node_of("n0", nodes[0].get_content(), "other")])
+        assert cost.typical_summaries < moved.typical_summaries <= 6
+        assert index.price(delete=["big"]).typical_summaries == index.price(delete=["nobody", "big"]).typical_summaries
+
+
+def test_a_price_leaves_a_new_file_as_it_was(tmp_path: Path) -> None:
+    nodes = [TextNode(text=f"Node {n}.", embedding=[1.0 * n, 2.0, 3.0]) for n in range(3)]
+    with Monograph.open(tmp_path / "era.mono") as file:
+        index = EraRAGIndex([], file)
+        assert index.price([TextNode(text="Of the default embedder.")]).embeddings == 1
+        cost = index.price(nodes)
+        assert (cost.chunks, cost.embeddings) == (3, 0)
+        index.insert_nodes(nodes)
+        assert file.stats().dimension == 3
+
+
+def test_refresh_stores_the_last_document_of_an_id(tmp_path: Path) -> None:
+    red, blue = (Document(text=f"The lathe is {colour}.", id_="d") for colour in ("red", "blue"))
+    with Monograph.open(tmp_path / "era.mono", HashEmbedder(16)) as file:
+        index = EraRAGIndex([], file)
+        assert index.price([red, blue]).chunks == 1
+        assert index.refresh_ref_docs([red, blue]) == [False, True]
+        assert index.price([red, blue]) == Cost()
+        assert index.refresh_ref_docs([red, blue, blue]) == [False, False, False]
+        assert [one.chunk.text for one in file.fetch()] == ["The lathe is blue."]
+
+
+def test_a_document_that_loses_all_its_nodes_is_priced(tmp_path: Path) -> None:
+    class DropEmpty(TransformComponent):
+        def __call__(self, nodes: Sequence[BaseNode], **_: object) -> Sequence[BaseNode]:
+            return [one for one in nodes if one.get_content()]
+
+    empty = Document(text="", id_="d3")
+    with Monograph.open(tmp_path / "era.mono", HashEmbedder(16), summarizer=CountingSummarizer()) as file:
+        documents = [Document(text=f"The lathe {n} is red.", id_=f"d{n}") for n in range(20)]
+        index = EraRAGIndex.from_documents(documents, monograph=file, transformations=[DropEmpty()])
+        cost = index.price([empty])
+        assert cost == index.price(delete=["d3"])
+        assert cost.summaries > 0
+        assert index.price([Document(text="The lathe 4 is blue.", id_="d4")]).typical_summaries == 4
+        index.update_ref_doc(empty)
+        assert "d3" not in index.ref_doc_info
 
 
 def test_tree_index_is_persisted_and_loaded(index: EraRAGIndex, tmp_path: Path) -> None:

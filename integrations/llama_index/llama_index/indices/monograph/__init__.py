@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from inspect import signature
+from itertools import compress
 from typing import Any, cast
 
 from monograph.lazy import requires
@@ -120,6 +121,7 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
     def _insert(self, nodes: Sequence[BaseNode], *, replaces: bool = False, **insert_kwargs: Any) -> None:
         if not nodes:
             return
+        # Only put can make a new file one whose vectors are given.
         store = self.monograph.add if replaces and self.monograph.brief().documents else self.monograph.put
         warn_of_problems(store(as_documents(nodes)))
         if not self.monograph.brief().has_tree:
@@ -151,12 +153,18 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
         """Insert new documents and replace changed documents; return for each document whether it was stored.
 
         A document has changed if its hash differs from the hash in the file. So no persisted docstore is needed. A
-        document that was deleted from the file counts as new. One write stores all documents and updates the tree.
+        document that was deleted from the file counts as new. One write stores all documents and updates the tree. Of
+        documents with the same id, the last one is stored.
         """
-        changed = [self._is_changed(document) for document in documents]
+        changed = self._find_changed(documents)
         with self._callback_manager.as_trace("refresh_ref_docs"):
-            self._replace([document for document, is_changed in zip(documents, changed, strict=True) if is_changed])
+            self._replace(list(compress(documents, changed)))
         return changed
+
+    def _find_changed(self, documents: Sequence[Document]) -> list[bool]:
+        """Return for each document whether it is the last one of its id, and differs from the stored one."""
+        last = {document.id_: index for index, document in enumerate(documents)}
+        return [index == last[document.id_] and self._is_changed(document) for index, document in enumerate(documents)]
 
     def _is_changed(self, document: Document) -> bool:
         chunks = self.monograph.fetch(where={"$document": document.id_})
@@ -164,16 +172,18 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
         return source is None or source.hash != document.hash
 
     def _replace(self, documents: Sequence[Document]) -> None:
-        nodes = self._make_nodes(documents)
-        without_nodes = {one.id_ for one in documents} - {one.ref_doc_id for one in nodes}
+        nodes, without_nodes = self._make_nodes(documents)
         if without_nodes:
-            warn_of_problems(self.monograph.remove_chunks(where={"$document": {"in": sorted(without_nodes)}}))
+            warn_of_problems(self.monograph.remove_chunks(where={"$document": {"in": without_nodes}}))
         self._insert(nodes, replaces=True)
         for one in documents:
             self.docstore.set_document_hash(one.id_, one.hash)
 
-    def _make_nodes(self, documents: Sequence[Document]) -> Sequence[BaseNode]:
-        return run_transformations(documents, self._transformations, show_progress=self._show_progress)
+    def _make_nodes(self, documents: Sequence[Document]) -> tuple[Sequence[BaseNode], list[str]]:
+        """Return (nodes of documents, ids of documents without nodes)."""
+        nodes = run_transformations(documents, self._transformations, show_progress=self._show_progress)
+        made_from = {node.ref_doc_id or node.node_id for node in nodes}
+        return nodes, sorted({document.id_ for document in documents} - made_from)
 
     def price(self, nodes: Sequence[BaseNode] = (), *, delete: Sequence[str] = ()) -> Cost:
         """Return the cost of a change of the index. Nothing is stored, and no model makes vectors or summaries.
@@ -187,10 +197,17 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
         ``typical_summaries`` is an estimate (docs/explanation/tree.md).
         """
         documents = [node for node in nodes if isinstance(node, Document)]
-        made = self._make_nodes([document for document in documents if self._is_changed(document)])
+        changed = self._find_changed(documents)
+        made, without_nodes = self._make_nodes(list(compress(documents, changed)))
         given = [node for node in nodes if not isinstance(node, Document)]
-        summarizer = self.monograph.tree.summarizer
-        return self.monograph.price(as_documents([*made, *given]), remove=delete, summarizer=summarizer)
+        if not self.monograph.brief().documents:
+            made, given = [], [*made, *given]  # As in _insert.
+        return self.monograph.price(
+            as_documents(made),
+            put=as_documents(given),
+            remove=[*delete, *without_nodes],
+            summarizer=self.monograph.tree.summarizer,
+        )
 
     ainsert_nodes = in_thread("insert_nodes")
     adelete_nodes = in_thread("delete_nodes")
