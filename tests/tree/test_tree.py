@@ -401,6 +401,16 @@ def test_a_removal_costs_the_same_by_id_and_by_uri(counting: Monograph) -> None:
     assert counting.price(remove=["notes.txt"]) == counting.price(remove=["d200", "notes.txt"]) != Cost()
 
 
+def test_a_new_title_costs_the_summaries_of_all_passages(hundred: Monograph, summarizer: CountingSummarizer) -> None:
+    passages = tuple(Passage(text_of(1_000 + number)) for number in range(60))
+    hundred.add([Document(id="long", title="Old", passages=passages)])
+    retitled = Document(id="long", title="New", passages=passages)
+    cost, before = hundred.price([retitled]), len(summarizer.asked)
+    assert (cost.chunks, cost.embeddings) == (0, 60)
+    hundred.add([retitled])
+    assert 5 < (len(summarizer.asked) - before) / 2 <= cost.typical_summaries
+
+
 def test_a_price_of_passages_is_that_of_put(counting: Monograph) -> None:
     counting.put([document(3)])
     late = replace(

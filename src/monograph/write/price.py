@@ -79,19 +79,28 @@ def price_change(pipeline: Pipeline, added: Sequence[Document], put: Sequence[Do
 def _price_batch(
     connection: Connection, pipeline: Pipeline, batch: list[Parcel], priced: set[bytes]
 ) -> tuple[Cost, int]:
-    """Return (cost of a batch without summaries, number of removed chunks). Values in ``priced`` cost nothing."""
+    """Return (cost of a batch without summaries, number of the tree's nodes that are lost or move).
+
+    Values in ``priced`` cost nothing. A chunk with another vector, as after a change of the title, counts twice: its
+    node is removed and added.
+    """
     pairs = [pair for parcel in batch for pair in changed(connection, parcel, pipeline.settings)]
     results = prepare(pairs, pipeline.embedder, pipeline.settings)
     work = [result for result in results if isinstance(result, PreparedDocument)]
-    fresh = removed = 0
+    fresh = lost = 0
     for prepared in work:
         row = documents.find(connection, prepared.document.id)
         rows = [] if row is None else chunks.of_document(connection, row.row)
         # A ready-made passage may keep its id and get another text.
         stored = {(loaded.chunk.id, loaded.chunk.text) for loaded in rows}
-        kept = stored & {(chunk.id, chunk.text) for chunk in prepared.chunks}
-        fresh += len(prepared.chunks) - len(kept)
-        removed += len(stored) - len(kept)
+        keys = {} if row is None else vectors.with_keys(connection, row.row)
+        kept_vectors = [
+            keys.get(chunk.id, (key,))[0] == key
+            for chunk, key in zip(prepared.chunks, prepared.keys, strict=True)
+            if (chunk.id, chunk.text) in stored
+        ]
+        fresh += len(prepared.chunks) - len(kept_vectors)
+        lost += len(stored) - len(kept_vectors) + 2 * kept_vectors.count(False)
     cost = Cost(documents=len(work), chunks=fresh)
     texts = {key: text for prepared in work for key, text in prepared.texts.items()}
     # price_missing adds the memo keys of the values that it counts to ``priced``.
@@ -103,7 +112,7 @@ def _price_batch(
         coding = derivation.name_codes(pipeline.embedder)
         names_by_key = coding.keyed(_find_names_to_embed(connection, pipeline, work))
         cost += coding.price_missing(connection, names_by_key, priced)
-    return cost, removed
+    return cost, lost
 
 
 def _find_names_to_embed(connection: Connection, pipeline: Pipeline, work: Sequence[PreparedDocument]) -> list[str]:
