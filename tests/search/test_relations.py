@@ -11,7 +11,8 @@ import pytest
 
 from monograph import Document, Monograph
 from monograph.graph.text import word_hashes
-from monograph.library.questions import Questions
+from monograph.library.questions import Questions, allowed
+from monograph.search.minirag import type_pool
 from monograph.search.names import stated_relations
 from monograph.store.documents.filters import EVERYTHING
 from monograph.values import Chunk, Extraction, Relation
@@ -105,6 +106,11 @@ def test_a_shelf_follows_relations_as_a_file_does(tmp_path: Path) -> None:
     extractor = RelatingExtractor(Relation("Transit", "Clara", WROTE, (), 0.8))
     with shelf_beside_file(tmp_path, DOCUMENTS, [0, 1, 2, 0, 1], extractor=extractor) as (shelf, file):
         assert people(shelf) == people(file)
+        for condition in (None, {"$document": {"in": ["Bruno", "Clara"]}}):
+            with shelf._file.reading() as shards, file._file.reading() as reader:
+                pool = type_pool(reader, allowed(condition))
+                assert type_pool(shards, allowed(condition)) == pool
+        assert pool == {"name": ["bruno", "clara"]}
         assert people(file) != searched(tmp_path / "without.mono")
 
 

@@ -188,8 +188,8 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
     def price(self, nodes: Sequence[BaseNode] = (), *, delete: Sequence[str] = ()) -> Cost:
         """Return the cost of a change of the index. Nothing is stored, and no model makes vectors or summaries.
 
-        - ``insert``, ``update_ref_doc`` and ``refresh_ref_docs``: give the documents as ``nodes``. A document that the
-          file has already, with the same hash, costs nothing.
+        - ``insert`` of new documents, ``update_ref_doc`` and ``refresh_ref_docs``: give the documents as ``nodes``. A
+          document that the file has already, with the same hash, costs nothing.
         - ``insert_nodes``: give the nodes.
         - ``delete_ref_doc``: give the ids of documents as ``delete``.
 
