@@ -117,9 +117,10 @@ class EcoVectorIndex:
         ranked = query.stop if isinstance(query.stop, RankedRecall) else None
         target = self.target_recall if ranked is None else ranked.target
         key = (state.structure, query.k, ranked)
-        if key not in self._points:
-            self._points = {key: calibration.point(query.k, target, ranked=ranked is not None)}
-        point = self._points[key]
+        points = self._points
+        if key not in points:
+            points = self._points = {key: calibration.point(query.k, target, ranked=ranked is not None)}
+        point = points[key]
         width = max(state.space.design.widths) if point is None else point.width
         # Do not reserve room for more results than there can be.
         width = min(width, 2 * calibration.vectors // max(1, query.k) + 1) if width else 0
