@@ -48,3 +48,13 @@ def test_stop_conditions_are_refused_if_no_vectors_are_searched(tmp_path: Path) 
                 archive.search(QUERY, how=how, stop="never")
         with pytest.raises(InputError, match="both given"):
             archive.search(QUERY, stop="never", ranked_recall=0.9)
+
+
+def test_errors_of_the_callers_condition_name_it(tmp_path: Path) -> None:
+    class Broken:
+        def after(self, loads: Any) -> bool:
+            raise ValueError("no loads")
+
+    path = clustered_archive(tmp_path / "a.mono")
+    with Monograph.open(path) as archive, pytest.raises(InputError, match="Broken.*raised ValueError: no loads"):
+        archive.search(QUERY, how="dense", stop=Broken())

@@ -26,6 +26,7 @@ from monograph.vectors.stop import (
     cheapest_points,
     choose_stop,
     reciprocal_rank,
+    rule_of,
 )
 
 LOADS = st.lists(st.lists(st.integers(0, 20), unique=True, max_size=5).map(sorted), max_size=30)
@@ -181,7 +182,23 @@ def test_a_point_widens_its_window_and_keeps_its_weights() -> None:
     ],
 )
 def test_stop_conditions_are_read_from_text(text: str, stop: StopCondition) -> None:
-    assert choose_stop(text, None) == choose_stop(stop, None) == stop
+    assert choose_stop(text, None) == choose_stop(stop, None) == choose_stop(str(stop), None) == stop
+
+
+def test_weights_too_small_for_a_float_are_0() -> None:
+    assert Exponential(beta=1_000)(9) == 0
+    assert str(RankAware(weight=reciprocal_rank)) == repr(RankAware(weight=reciprocal_rank))
+
+
+def test_conditions_whose_weights_have_no_hash_are_evaluated_in_python() -> None:
+    class Equal:
+        __hash__: None = None  # type: ignore[assignment]
+
+        def __call__(self, rank: int) -> float:
+            return 1.0
+
+    assert rule_of(RankAware(Equal()), 10) is None
+    assert rule_of(RankAware(), 10) is not None
 
 
 def test_a_ranked_recall_takes_the_place_of_a_stop_condition() -> None:

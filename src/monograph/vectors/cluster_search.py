@@ -15,7 +15,7 @@ from monograph.values import Float32
 from monograph.vectors import kernel
 from monograph.vectors.memory import Centroids, IndexState, Memory
 from monograph.vectors.search import Neighbours, VectorQuery, compare
-from monograph.vectors.stop import NEVER, Ranks, SearchEffort, rule_of
+from monograph.vectors.stop import NEVER, Ranks, SearchEffort, calling_condition, rule_of
 
 AHEAD = 16
 """Number of clusters that the operating system is asked to read in advance: see
@@ -63,7 +63,8 @@ class Search:
         ``ranks`` are the ranks, from 0, of the new results of this load.
         """
         self.loads.append(ranks)
-        return self.pool.filled >= self.query.k and self.how.stop.after(self.loads)
+        with calling_condition(self.how.stop):
+            return self.pool.filled >= self.query.k and self.how.stop.after(self.loads)
 
     @property
     def certain_results(self) -> int:
@@ -105,7 +106,8 @@ class CodeSearch(Search):
         ``ties``. Raises DamagedBytes if stored bytes are damaged or an 8-bit code is missing.
         """
         query, arena = self.query, memory.arena(state)
-        rule = rule_of(self.how.stop, query.k)
+        with calling_condition(self.how.stop):
+            rule = rule_of(self.how.stop, query.k)
         step = 1 if rule is None else FOREVER  # With a rule, the kernel evaluates the stop condition.
         course = kernel.Course(arena, self.vector, self.pool, query.k, *(rule or NEVER), query.allowed)
         bodies_by_cluster: dict[int, list[bytes]] = {}

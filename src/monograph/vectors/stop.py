@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from functools import lru_cache
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
@@ -56,7 +57,10 @@ class Exponential:
 
     def __call__(self, rank: int) -> float:
         """Return the weight of a rank, counted from 0."""
-        return math.exp(-((rank / self.tau) ** self.beta))
+        try:
+            return math.exp(-((rank / self.tau) ** self.beta))
+        except OverflowError:  # The power is above the largest float.
+            return 0.0
 
     def of_ranks(self, k: int) -> Float64:
         """Return the weights of the ranks 0 to k - 1, float64 (k,)."""
@@ -97,6 +101,13 @@ class RankAware:
         if self.epsilon < 0:
             raise InputError(f"epsilon is {self.epsilon:g}", "give 0 or more")
 
+    def __str__(self) -> str:
+        """Return the text that :func:`choose_stop` reads; with a weight of your own, the representation."""
+        if not isinstance(self.weight, Exponential):
+            return repr(self)
+        tau, beta = self.weight.tau, self.weight.beta
+        return f"rankaware:window={self.window},epsilon={self.epsilon},tau={tau},beta={beta}"
+
     def after(self, loads: Sequence[Ranks]) -> bool:
         """Return whether the search ends now: see :meth:`StopCondition.after`."""
         if len(loads) < self.window:
@@ -120,6 +131,10 @@ class Budget:
     def __post_init__(self) -> None:
         object.__setattr__(self, "loads", arguments.whole_number(self.loads, "loads", 1))
 
+    def __str__(self) -> str:
+        """Return the text that :func:`choose_stop` reads."""
+        return f"budget:loads={self.loads}"
+
     def after(self, loads: Sequence[Ranks]) -> bool:
         """Return whether the search ends now: see :meth:`StopCondition.after`."""
         return len(loads) >= self.loads
@@ -139,6 +154,10 @@ class VBase:
         for name in ("e", "window"):
             object.__setattr__(self, name, arguments.whole_number(getattr(self, name), name, 1))
 
+    def __str__(self) -> str:
+        """Return the text that :func:`choose_stop` reads."""
+        return f"vbase:e={self.e},window={self.window}"
+
     def after(self, loads: Sequence[Ranks]) -> bool:
         """Return whether the search ends now: see :meth:`StopCondition.after`."""
         if len(loads) < self.window:
@@ -149,6 +168,10 @@ class VBase:
 @dataclass(frozen=True, slots=True)
 class Never:
     """Search every cluster. Results are then exact, except for errors that come from the codes."""
+
+    def __str__(self) -> str:
+        """Return the text that :func:`choose_stop` reads."""
+        return "never"
 
     def after(self, loads: Sequence[Ranks]) -> bool:
         """Return False: the search never ends early. See :meth:`StopCondition.after`."""
@@ -176,7 +199,6 @@ def _rank_aware(window: int, epsilon: float = 0.0, tau: float = 1.8, beta: float
     return RankAware(Exponential(tau, beta), epsilon, window)
 
 
-_cached_rank_aware = lru_cache(maxsize=64)(_rank_aware)  # Each calibrated search asks for its condition.
 _BY_NAME: dict[str, Callable[..., StopCondition]] = {
     "rankaware": _rank_aware,
     "budget": Budget,
@@ -238,8 +260,25 @@ def rule_of(condition: StopCondition, k: int) -> StopRule | None:
 
     Return None if only Python can evaluate the condition.
     """
-    is_known = type(condition) in {RankAware, VBase, Budget, Never}
-    return _make_rule(condition, k) if is_known and isinstance(condition, Hashable) else None
+    if type(condition) not in {RankAware, VBase, Budget, Never} or not isinstance(condition, Hashable):
+        return None
+    has_hash = isinstance(getattr(condition, "weight", None), Hashable)  # The caller's weight may have none.
+    return _make_rule(condition, k) if has_hash else None
+
+
+@contextmanager
+def calling_condition(condition: StopCondition) -> Iterator[None]:
+    """Raise InputError, which names the stop condition, if the caller's code in it raises an error.
+
+    Without it, a view would report the error as damage of the file.
+    """
+    try:
+        yield
+    except Exception as error:
+        raise InputError(
+            f"the stop condition {arguments.shown(condition)} raised {type(error).__name__}: {error}",
+            "correct its code",
+        ) from error
 
 
 @lru_cache(maxsize=64)
@@ -282,7 +321,7 @@ class Point:
 
     def stop(self, window_factor: float = 1.0) -> StopCondition:
         """Return the stop condition that was measured, with its window multiplied by ``window_factor``."""
-        return _cached_rank_aware(max(1, round(self.window * window_factor)), self.epsilon, self.tau, self.beta)
+        return _rank_aware(max(1, round(self.window * window_factor)), self.epsilon, self.tau, self.beta)
 
 
 @dataclass(frozen=True, slots=True)
