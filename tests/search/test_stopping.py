@@ -43,7 +43,7 @@ def test_contexts_stop_at_the_given_condition(tmp_path: Path) -> None:
 
 def test_stop_conditions_are_refused_if_no_vectors_are_searched(tmp_path: Path) -> None:
     with Monograph.open(clustered_archive(tmp_path / "a.mono")) as archive:
-        for how in ("lexical", "tfidf"):
+        for how in ("lexical", "tfidf", "hybrid:alpha=0.0"):
             with pytest.raises(InputError, match=f"{how} searches no vectors.*dense, hybrid, graph, tree or auto"):
                 archive.search(QUERY, how=how, stop="never")
         with pytest.raises(InputError, match="both given"):

@@ -34,9 +34,12 @@ class BuiltInMode:
     __slots__ = ()
     needs_graph: ClassVar[bool] = False
     """Whether the mode reads the graph or the trigrams, which a file with ``Settings(graph=False)`` lacks."""
-    needs_vector: ClassVar[bool] = True
-    """Whether results depend on the query's vector."""
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    @property
+    def needs_vector(self) -> bool:
+        """Whether results depend on the query's vector."""
+        return True
 
     def __str__(self) -> str:
         """Return the mode's name, with the parameters that differ from their defaults: ``hybrid:alpha=0.3``."""
@@ -139,6 +142,11 @@ class Hybrid(BuiltInMode):
         if self.alpha is not None:
             hint = "give a number from 0 (only words) to 1 (only vectors)"
             object.__setattr__(self, "alpha", arguments.share(self.alpha, "alpha", hint))
+
+    @property
+    def needs_vector(self) -> bool:
+        """Whether results depend on the query's vector."""
+        return self.alpha != 0
 
     def search(self, reader: Reader, query: Query) -> list[Hit]:
         """Return hits, best first. Their scores are fused; the scores of each retriever are in the hits' origins."""
