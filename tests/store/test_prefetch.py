@@ -5,7 +5,6 @@ from __future__ import annotations
 import mmap
 import os
 import random
-import resource
 import sqlite3
 import struct
 import sys
@@ -213,6 +212,8 @@ def test_missing_rows_may_be_announced(tmp_path: Path) -> None:
 
 @LINUX
 def test_dropped_pages_are_announced_again_after_a_page_fault(tmp_path: Path) -> None:
+    import resource  # Not on Windows.
+
     def bytes_read() -> int:
         return int(Path("/proc/self/io").read_text().split("\nread_bytes: ")[1].split()[0])
 

@@ -184,6 +184,10 @@ class Prefetcher:
     @property
     def _is_useful(self) -> bool:
         """Whether further announcements may be of use."""
+        if (faults := _major_faults()) != self._faults:
+            # The process has waited for a page: the system may have dropped pages that were announced before.
+            self._faults, self._in_memory = faults, 0
+            self._announced.clear()
         return self._in_memory < _MAX_IN_MEMORY
 
     def _query_new(self, connection: Connection, query: str, values: Iterable[int | str], use: str = "") -> list[int]:
@@ -212,10 +216,6 @@ class Prefetcher:
 
     def _select_new(self, connection: Connection, what: str, items: Iterable[_Wanted]) -> list[_Wanted]:
         """Return the items not yet announced for ``what``, a table, index or query; none if announcing is useless."""
-        if (faults := _major_faults()) != self._faults:
-            # The process has waited for a page: the system may have dropped pages that were announced before.
-            self._faults, self._in_memory = faults, 0
-            self._announced.clear()
         if not self._is_useful:
             return []
         announced = self._announced.setdefault(what, set())
