@@ -20,7 +20,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_monograph.documents import as_document, plain, store_documents
 from langchain_monograph.embeddings import as_embedder
 from langchain_monograph.over_file import OverFile
-from monograph import Graph, Hit, Reranker, StopCondition, Strategy, Tree
+from monograph import Budget, Graph, Hit, Never, RankAware, Reranker, StopCondition, Strategy, Tree, VBase
 from monograph.models import Embedder
 from monograph_tools import build_graph, in_thread, to_write, warn_of_problems
 
@@ -87,9 +87,11 @@ class FileRetriever(OverFile, BaseRetriever, extra="forbid"):
 
     @property
     def lc_attributes(self) -> dict[str, Any]:
-        """Fields to serialize: the path or address of ``monograph``, and the string that names the reranker."""
+        """Fields to serialize: the path or address of ``monograph``, the reranker's name and the text of ``stop``."""
         reranker = self.reranker
         attributes = {} if reranker is None else {"reranker": reranker if isinstance(reranker, str) else reranker.spec}
+        if isinstance(self.stop, Budget | Never | RankAware | VBase):
+            attributes["stop"] = str(self.stop)
         return super().lc_attributes | attributes
 
     def _get_relevant_documents(

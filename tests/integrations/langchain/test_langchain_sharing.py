@@ -30,10 +30,11 @@ from langchain_monograph import (
     TreeRetriever,
 )
 from langchain_monograph.retrievers import FileRetriever
-from monograph import Hybrid, Monograph, strategy
+from monograph import Hybrid, Monograph, RankAware, strategy
 from monograph.derive.loading import load_extractor, load_summarizer
 from monograph.errors import ClosedFile, InputError, InvalidDocument, ModelUntrusted, NotAMonograph, WrongKey
 from monograph.shelf import whole_file
+from monograph.vectors.stop import choose_stop
 from support.cancelling import cancel_at_every_await
 from support.contents import assert_deletion_leaves_no_trace
 from support.letter_corpus import FACTS, STRANGERS
@@ -167,6 +168,8 @@ def test_langchain_retriever_options_are_serialized(opened: Monograph) -> None:
     assert read_back(dumps(MiniRAGRetriever(monograph=opened, faithful=True)), MiniRAGRetriever).faithful is True
     tree = read_back(dumps(TreeRetriever(monograph=opened, detail=0.0, budget=99)), TreeRetriever)
     assert (tree.detail, tree.budget) == (0.0, 99)
+    stops = read_back(dumps(HybridRetriever(monograph=opened, stop=RankAware(window=3))), HybridRetriever)
+    assert choose_stop(stops.stop, None) == RankAware(window=3)
 
 
 def test_deserialized_compressor_reduces_the_same(opened: Monograph) -> None:
