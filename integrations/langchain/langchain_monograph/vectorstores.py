@@ -281,7 +281,8 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         *,
         filter: Filter | None = None,
         how: How | None = None,
-        **stopping: Unpack[tools.Stopping],
+        stop: library.StopCondition | str | None = None,
+        ranked_recall: float | None = None,
     ) -> list[tuple[Document, float]]:
         """Return documents and their scores, best first.
 
@@ -299,9 +300,11 @@ class EcoVectorStore(tools.FileStore, VectorStore):
             strategy = "hybrid" if lexical_too else "dense"
         if self._embedding is None:
             tools.require_query_vector(self.monograph, strategy, "embedding")
-        return self._search(
-            k, filter, lambda limit, where: self.monograph.search(query, limit, strategy, where, **stopping)
-        )
+
+        def search(limit: int, where: Mapping[str, Any] | None) -> list[Hit]:
+            return self.monograph.search(query, limit, strategy, where, stop=stop, ranked_recall=ranked_recall)
+
+        return self._search(k, filter, search)
 
     def similarity_search_by_vector(  # type: ignore[override]  # an unknown argument is an error
         self, embedding: list[float], k: int = 4, *, filter: Filter | None = None, **stopping: Unpack[tools.Stopping]
@@ -311,7 +314,13 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         return [document for document, _ in found]
 
     def similarity_search_with_score_by_vector(
-        self, embedding: list[float], k: int = 4, *, filter: Filter | None = None, **stopping: Unpack[tools.Stopping]
+        self,
+        embedding: list[float],
+        k: int = 4,
+        *,
+        filter: Filter | None = None,
+        stop: library.StopCondition | str | None = None,
+        ranked_recall: float | None = None,
     ) -> list[tuple[Document, float]]:
         """Return the documents nearest to a vector, and their scores.
 
@@ -319,9 +328,11 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         convention. Raises InputError if the vector has another dimension than the file's.
         """
         archive = self.monograph
-        return self._search(
-            k, filter, lambda limit, where: tools.dense_hits(archive, "", limit, where, embedding, **stopping)
-        )
+
+        def search(limit: int, where: Mapping[str, Any] | None) -> list[Hit]:
+            return tools.dense_hits(archive, "", limit, where, embedding, stop=stop, ranked_recall=ranked_recall)
+
+        return self._search(k, filter, search)
 
     def similarity_search_with_vectors(
         self,

@@ -555,6 +555,8 @@ def test_langchain_stores_and_retrievers_stop_as_asked(tmp_path: Path) -> None:
             assert calls.pop() == 1
             assert search(k=3, stop="budget:loads=1")
             assert search(k=3, ranked_recall=0.9)
+            with pytest.raises(TypeError, match="unexpected keyword argument 'as_of'"):
+                search(k=3, as_of="2031")
         with pytest.raises(InputError, match="searches no vectors"):
             store.similarity_search("comet", how="lexical", stop="never")
     with HybridRetriever(monograph=path, stop=FirstLoad()) as retriever:
