@@ -229,7 +229,12 @@ def test_tree_index_answers_from_passages_and_summaries(index: EraRAGIndex) -> N
     assert index.docstore.docs == {}
     found = index.as_retriever(similarity_top_k=2, detail=1.0).retrieve("who got the comet plates?")
     assert found[0].metadata["n"] == 2
-    assert index.as_retriever(similarity_top_k=1, detail=0.0).retrieve("letters")[0].metadata["monograph_layer"] >= 1
+    assert (
+        index.as_retriever(similarity_top_k=1, detail=0.0, stop="never")
+        .retrieve("letters")[0]
+        .metadata["monograph_layer"]
+        >= 1
+    )
     response = index.as_query_engine(llm=MockLLM(), similarity_top_k=2, response_mode="no_text").query("the plates")
     assert len(response.source_nodes) == 2
 

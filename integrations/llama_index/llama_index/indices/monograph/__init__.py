@@ -228,11 +228,12 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
     def as_retriever(self, **kwargs: Any) -> BaseRetriever:
         """Return a ``TreeRetriever`` over the file.
 
-        It takes ``similarity_top_k``, ``detail``, ``budget``, ``filters``, ``reranker``, ``as_of`` and
-        ``callback_manager``. Arguments of query and chat engines, which LlamaIndex also passes, are ignored. Raises
-        InputError if an argument belongs neither to the retriever nor to an engine.
+        It takes ``similarity_top_k``, ``detail``, ``budget``, ``filters``, ``reranker``, ``as_of``, ``stop``,
+        ``ranked_recall`` and ``callback_manager``. Arguments of query and chat engines, which LlamaIndex also passes,
+        are ignored. Raises InputError if an argument belongs neither to the retriever nor to an engine.
         """
         own = {"similarity_top_k", "detail", "budget", "filters", "reranker", "as_of", "callback_manager"}
+        own |= {"stop", "ranked_recall"}
         refuse_unknown("EraRAGIndex.as_retriever", kwargs.keys() - _engine_arguments(), own)
         return TreeRetriever(self.monograph, **{name: value for name, value in kwargs.items() if name in own})
 
