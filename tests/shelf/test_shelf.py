@@ -19,7 +19,7 @@ from monograph.explore import nodes
 from monograph.library.graph import GraphReader
 from monograph.shelf import Shelf, build, pools, remove
 from monograph.values import Assertions
-from support.corpora import QUERIES, SENTENCES, TITLES, Formulas, bounds
+from support.corpora import QUERIES, SENTENCES, TITLES, Formulas, bounds, clustered_archive
 from support.model_server import ModelServer
 from support.models import HashEmbedder
 from support.properties import examples
@@ -158,12 +158,17 @@ def test_shelf_reads_one_version_until_refreshed(made: Shelf, tmp_path: Path) ->
         assert before.document("d5").text == DOCUMENTS[5].text
 
 
-def test_shards_accept_stop_conditions(made: Shelf) -> None:
-    expected = made.search("Anna Calder", how="hybrid")
-    options: list[dict[str, Any]] = [{"stop": "budget:loads=1"}, {"stop": Budget(1)}, {"ranked_recall": 0.9}]
-    assert all(made.search("Anna Calder", how="hybrid", **one) == expected for one in options)
-    with pytest.raises(InputError, match="searches no vectors"):
-        made.search("Anna Calder", how="lexical", ranked_recall=0.9)
+def test_shards_stop_at_the_given_condition(tmp_path: Path) -> None:
+    with shelf_of([clustered_archive(tmp_path / "a.mono")], tmp_path) as shelf:
+
+        def loads(**options: Any) -> set[int]:
+            hits = shelf.search("which comet of 1850?", 3, "dense", **options)
+            return {origin.effort.loads for hit in hits for origin in hit.origins if origin.effort}
+
+        assert loads(stop="budget:loads=1") == loads(stop=Budget(1)) == {1}
+        assert loads(stop="never") == loads(ranked_recall=0.9) == {2}
+        with pytest.raises(InputError, match="searches no vectors"):
+            shelf.search("Anna Calder", how="lexical", ranked_recall=0.9)
 
 
 def test_catalogue_with_other_names_is_detected(made: Shelf) -> None:
