@@ -11,6 +11,7 @@ import math
 import operator
 import os
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
@@ -182,6 +183,9 @@ def shown(value: Any) -> str:
     return written if len(written) <= SHOWN else f"{written[:SHOWN]} …"
 
 
+_signature = cache(signature)  # It takes longer than the rest of parse(), which each search calls.
+
+
 def parse(text: str, makers: Mapping[str, Callable[..., T]], kind: str) -> T:
     """Return the object that a text such as ``tree:detail=0.5,budget=800`` describes.
 
@@ -192,7 +196,7 @@ def parse(text: str, makers: Mapping[str, Callable[..., T]], kind: str) -> T:
     name, _, written = text.partition(":")
     if name not in makers:
         raise InputError(f"unknown {kind} {shown(name)}", f"give one of {', '.join(makers)}")
-    parameters = signature(makers[name]).parameters
+    parameters = _signature(makers[name]).parameters
     values: dict[str, Any] = {}
     for part in written.split(",") if written else ():
         key, _, value = part.partition("=")
