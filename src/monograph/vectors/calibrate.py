@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import cache
 from itertools import chain, islice
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,8 +36,6 @@ from monograph.vectors.stop import (
     StopRule,
     cheapest_points,
 )
-
-Int32: TypeAlias = npt.NDArray[np.int32]
 
 WINDOWS = (*range(1, 17), 18, 20, 22, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128)
 WIDE_WINDOWS = (*WINDOWS, 160, 192, 256, 384, 512)
