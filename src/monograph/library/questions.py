@@ -88,7 +88,7 @@ class Questions:
             :meth:`Monograph.open`. A :class:`~monograph.RankAware`, :class:`~monograph.VBase`,
             :class:`~monograph.Budget` or :class:`~monograph.Never`, an object of your own, or a text:
             ``rankaware:window=8,epsilon=0.1,tau=1.8,beta=0.5``, ``vbase:e=10,window=4``, ``budget:loads=20`` or
-            ``never``. An index that compares every vector ignores it.
+            ``never``. A search that compares every allowed vector ignores it.
         ranked_recall:
             Ranked recall at which the search of the vector index stops, above 0 and at most 1, instead of ``stop``. It
             is the share of the nearest vectors that are found, weighted by rank: see
