@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -57,8 +59,10 @@ def test_windows_over_given_vectors_need_a_model(path: Path) -> None:
             postprocessor.postprocess_nodes(nodes, query_str="the bellows")
         assert "embed_model=" in caught.value.hint
     with SCRPostprocessor(path, mode="windows", embed_model=ByWord(), **sizes) as postprocessor:
-        (made,) = postprocessor.postprocess_nodes(nodes, query_str="the bellows")
-        assert made.get_content() == "The bellows are new."
+        for one in (postprocessor, copy.deepcopy(postprocessor), pickle.loads(pickle.dumps(postprocessor))):
+            (made,) = one.postprocess_nodes(nodes, query_str="the bellows")
+            assert made.get_content() == "The bellows are new."
+            one.close()
 
 
 @pytest.mark.parametrize("how", ["dense", "hybrid", "auto"])

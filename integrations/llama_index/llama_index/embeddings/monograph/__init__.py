@@ -35,7 +35,15 @@ class LlamaIndexEmbedder(BorrowedEmbedder):
         # An inherited class_name() is the name of another model.
         kind = model.class_name() if "class_name" in vars(type(model)) else type(model).__qualname__
         key = "llama-index/" + (name or f"{kind}/{model.model_name}")
-        super().__init__(key, model.get_text_embedding_batch, model.get_query_embedding, dimension)
+        self._model = model
+        super().__init__(key, self._embed_documents, self._embed_query, dimension)
+
+    # LlamaIndex wraps the methods of a model in proxies, which cannot be pickled or copied.
+    def _embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return self._model.get_text_embedding_batch(texts)
+
+    def _embed_query(self, text: str) -> list[float]:
+        return self._model.get_query_embedding(text)
 
 
 class MonographEmbedding(BaseEmbedding):
