@@ -56,7 +56,7 @@ class SCRCompressor(OverFile, BaseDocumentCompressor, extra="forbid"):
         super().model_post_init(context)
 
     def _windows(self) -> Windows | None:
-        return windows_of(self.mode, self.cut, self.window, self.overlap, self.context)
+        return windows_of(self.mode, self.cut, self.window, self.overlap, self.context, self.embedding)
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None

@@ -334,11 +334,11 @@ def dense_hits(
     ]
 
 
-def windows_of(mode: str, cut: float, window: int, overlap: int, context: int) -> Windows | None:
+def windows_of(mode: str, cut: float, window: int, overlap: int, context: int, model: object | None) -> Windows | None:
     """Return the windows to reduce texts to; None for the mode ``sentences``.
 
-    Raises InputError if the mode is unknown, if the windows are not valid, or if an argument that only the other mode
-    reads does not have its default value.
+    ``model`` is the framework's embedding model for windows, or None. Raises InputError if the mode is unknown, if the
+    windows are not valid, or if an argument that only the other mode reads does not have its default value.
     """
     if mode not in ("sentences", "windows"):
         raise InputError(f"unknown mode {mode!r}", "give sentences or windows")
@@ -347,6 +347,8 @@ def windows_of(mode: str, cut: float, window: int, overlap: int, context: int) -
         raise InputError(f"cut is {cut}, but windows have no cut", "leave cut out, or give mode='sentences'")
     if mode == "sentences" and windows != Windows():
         raise InputError(f"{windows}, but the mode is sentences", "give mode='windows'")
+    if mode == "sentences" and model is not None:
+        raise InputError("an embedding model was given, but the mode is sentences", "give mode='windows'")
     return windows if mode == "windows" else None
 
 

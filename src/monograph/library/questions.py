@@ -136,7 +136,7 @@ class Questions:
         with telemetry.span("monograph.reduce", {}):
             arguments.text(query, "the query")
             if windows is not None:
-                embedder = embedder or self._file.models.embedder
+                embedder = self._file.models.embedder if embedder is None else embedder
                 if is_given(embedder):
                     raise InputError(
                         f"windows need vectors, and {embedder.key!r} computes none: the archive's vectors were given",

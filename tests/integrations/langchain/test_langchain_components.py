@@ -24,6 +24,7 @@ from langchain_monograph import (
     HybridRetriever,
     LangChainReranker,
     MiniRAGRetriever,
+    MonographEmbeddings,
     MonographLoader,
     MonographToolkit,
     SCRCompressor,
@@ -159,7 +160,12 @@ def test_compressor_keeps_the_papers_windows(filled: Monograph) -> None:
     ]
     ordered = SCRCompressor(monograph=filled, mode="windows", reorder=True).compress_documents(given, question)
     assert [one.page_content for one in ordered] == [one.text for one in sorted(expected, key=lambda one: -one.value)]
-    for named, said in (({"mode": "windows", "cut": 0.6}, "cut is 0.6"), ({"window": 4}, "the mode is sentences")):
+    refused = (
+        ({"mode": "windows", "cut": 0.6}, "cut is 0.6"),
+        ({"window": 4}, "the mode is sentences"),
+        ({"embedding": MonographEmbeddings(filled.embedder)}, "an embedding model was given"),
+    )
+    for named, said in refused:
         with pytest.raises(InputError, match=said):
             SCRCompressor(monograph=filled, **named)
 

@@ -15,6 +15,7 @@ pytest.importorskip("llama_index.core", reason="the extra llama-index is not ins
 from llama_index.core import Settings, StorageContext, VectorStoreIndex, load_index_from_storage
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.chat_engine.types import ChatMode
+from llama_index.core.embeddings import MockEmbedding
 from llama_index.core.llms import MockLLM
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
@@ -181,6 +182,7 @@ def test_postprocessor_keeps_the_papers_windows(filled: Monograph) -> None:
         ({"mode": "sentence"}, "unknown mode 'sentence'"),
         ({"mode": "windows", "cut": 0.6}, "cut is 0.6"),
         ({"context": 2}, "the mode is sentences"),
+        ({"embed_model": MockEmbedding(embed_dim=3)}, "an embedding model was given, but the mode is sentences"),
         ({"mode": "windows", "overlap": 3}, "overlap 3"),
     ],
 )

@@ -94,7 +94,7 @@ class SCRPostprocessor(ClosesFile, BaseNodePostprocessor):
         embed_model: BaseEmbedding | None = None,
         key: str | None = None,
     ) -> None:
-        windows_of(mode, cut, window, overlap, context)
+        windows_of(mode, cut, window, overlap, context, embed_model)
         fields = {
             "cut": cut,
             "mode": mode,
@@ -124,7 +124,7 @@ class SCRPostprocessor(ClosesFile, BaseNodePostprocessor):
             query_bundle.query_str,
             texts,
             cut=self.cut,
-            windows=windows_of(self.mode, self.cut, self.window, self.overlap, self.context),
+            windows=windows_of(self.mode, self.cut, self.window, self.overlap, self.context, self._embedder),
             embedder=self._embedder,
             reorder=self.reorder,
         )
