@@ -17,7 +17,7 @@ from monograph.derive.extract.function_words import ASKING_WORDS, FUNCTION_WORDS
 from monograph.derive.extract.kinds import answer_kinds
 from monograph.derive.sentences import cut, spans_of_texts, trim
 from monograph.derive.tokens import tokenizer
-from monograph.graph.evidence import Float64
+from monograph.graph.evidence import Bools, Float64
 from monograph.graph.names import stem
 from monograph.regex import regex
 from monograph.store.words import terms
@@ -303,7 +303,7 @@ class Reading:
         names, dated, amounts, pairs = clues.T
         question, weights = self.question, self.question.weights
         share, mean = has @ weights, near @ weights
-        is_best = layout.rank(mean) == 0
+        is_best = layout.is_best(mean)
         rare = layout.rarity(has) * weights
         rare /= np.maximum(rare.sum(axis=1, keepdims=True), 1e-9)
         # Weights of the question's words that are not in the title: (titles, words).
@@ -365,15 +365,11 @@ class Places:
         result: Float64 = np.where(counts > 0, np.log((self.counts[:, None] + 1) / (counts + 0.5)), 0.0)
         return result
 
-    def rank(self, values: Float64) -> Float64:
-        """Return the rank of each sentence within its passage, divided by the number of sentences of the passage.
-
-        Rank 0 has the highest of ``values``. Equal values are ranked in reading order.
-        """
-        order = np.lexsort((-values, self.of))
-        ranks = np.empty(len(values))
-        ranks[order] = self.number
-        return ranks / self.counts[self.of]
+    def is_best(self, values: Float64) -> Bools:
+        """Return, for each sentence, whether it is the first of its passage that has the highest of ``values``."""
+        result = np.zeros(len(values), dtype=bool)
+        result[np.lexsort((-values, self.of))[self._starts]] = True
+        return result
 
     def before(self, rows: Float64) -> Float64:
         """Return, for each sentence, the row of the previous sentence in its passage; zeros for the first sentence."""
