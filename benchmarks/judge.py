@@ -218,7 +218,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     questions = questions_of(options.set)[: options.questions]
     judge = load_model(options.judge, options.judge_key)
-    with Monograph.open(options.file, model=load_model(options.model, options.api_key)) as archive:
+    with Monograph.open(options.file, create=False, model=load_model(options.model, options.api_key)) as archive:
         if options.against:
             modes = (options.how, options.against)
             preference = judge_preference(archive, questions, modes, options.k, judge)

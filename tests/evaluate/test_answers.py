@@ -110,7 +110,7 @@ def test_answers_of_a_model_are_measured_and_its_failures_counted(tmp_path: Path
     assert (first.abstained, first.wrong) == (1 / 3, 1 / 3)
     assert first.tokens_in > 100
     assert 3 < first.tokens_out < 20
-    assert first.seconds > 0
+    assert first.first_token > 0
     assert second.failed == 0
     assert second.questions == 4
     assert second.tokens_out > 3  # no answer of the first run is reused
@@ -123,7 +123,7 @@ def test_a_sentence_is_measured_without_a_model(tmp_path: Path) -> None:
     assert scores.contained == scores.recall + 1 / 9  # all but one of Mrs, Grubb and Grubb
     assert (scores.contained, scores.exact, scores.abstained, scores.wrong, scores.tokens_in) == (1, 0, 0, 0, 0)
     assert 0 < scores.f1 < 1
-    assert (none.questions, none.failed, none.contained) == (0, 0, 0.0)
+    assert (scores.first_token, none.questions, none.failed, none.contained) == (0, 0, 0, 0.0)
 
 
 def test_eval_command_measures_answers(tmp_path: Path) -> None:
@@ -141,3 +141,4 @@ def test_eval_command_measures_answers(tmp_path: Path) -> None:
     assert result["answers"]["contained"] == 1.0
     mine.write_text(json.dumps({"question": COMET.question}))
     assert "contained" not in run(*asked)
+    assert "no question has answers" in run(*asked, "--model", "openai:http://localhost:9/v1#m")

@@ -118,6 +118,8 @@ def _measure(
 
     results = run.compare(archive, questions, hows, k)
     if not any(question.answers for question in questions):
+        if model is not None:
+            output.print_line("no question has answers, so the model was not asked", stderr=True)
         return results
     with output.progress("answer", quiet=quiet) as on_progress:
         return [

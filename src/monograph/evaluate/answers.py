@@ -80,7 +80,8 @@ class AnswerScores:
     judge). An abstention is right, with 1 in the first four scores, if :data:`UNANSWERABLE` is expected.
 
     ``tokens_in`` and ``tokens_out`` are the tokens that the model read and wrote for an answer. ``seconds`` is the time
-    of an answer, with its search.
+    of an answer, with its search. ``first_token`` is the time from the question to the model's first word (MobileRAG's
+    TTFT), of the answers for which the model was called; 0 without a model.
 
     ``failed`` is the number of questions for which the model did not answer, and ``failure`` the first error's message.
     """
@@ -95,6 +96,7 @@ class AnswerScores:
     tokens_in: float
     tokens_out: float
     seconds: float
+    first_token: float
     failed: int
     failure: str
 
@@ -119,6 +121,7 @@ def evaluate_answers(
     """
     asked = [question for question in questions if question.answers]
     rows: list[dict[str, float]] = []
+    first_tokens: list[float] = []
     failures: list[str] = []
     for number, question in enumerate(asked):
         if progress is not None:
@@ -132,9 +135,12 @@ def evaluate_answers(
         seconds = time.perf_counter() - started
         spent = {"tokens_in": answer.tokens_in, "tokens_out": answer.tokens_out, "seconds": seconds}
         rows.append(score(answer, question.answers) | spent)
+        if answer.model:
+            first_tokens.append(answer.seconds.first_token)
     return AnswerScores(
         questions=len(rows),
         **{name: mean([row[name] for row in rows]) for name in MEANS},
+        first_token=mean(first_tokens),
         failed=len(failures),
         failure=failures[0] if failures else "",
     )
@@ -165,7 +171,7 @@ def score(answer: Answer, answers: Collection[str]) -> dict[str, float]:
 HEADINGS = ("how", "answers", "contained", "exact", "F1", "recall", "abstained", "wrong")
 """Headings of the columns of :func:`row`."""
 
-COST_HEADINGS = ("how", "failed", "tokens read", "tokens written", "seconds per answer")
+COST_HEADINGS = ("how", "failed", "tokens read", "tokens written", "seconds to first token", "seconds per answer")
 """Headings of the columns of :func:`cost_row`."""
 
 
@@ -177,4 +183,5 @@ def row(how: str, scores: AnswerScores) -> tuple[str, ...]:
 
 def cost_row(how: str, scores: AnswerScores) -> tuple[str, ...]:
     """Return the failures, and the tokens and time of an answer, as a row of a table: see COST_HEADINGS."""
-    return (how, str(scores.failed), f"{scores.tokens_in:.0f}", f"{scores.tokens_out:.0f}", f"{scores.seconds:.3f}")
+    counts = (f"{scores.tokens_in:.0f}", f"{scores.tokens_out:.0f}")
+    return (how, str(scores.failed), *counts, f"{scores.first_token:.3f}", f"{scores.seconds:.3f}")
