@@ -12,6 +12,7 @@ import pytest
 
 from monograph import Document, Monograph
 from monograph.derive.openai_compatible import OpenAICompatible
+from monograph.errors import MonographError
 from monograph.evaluate.datasets import EvaluationQuestion
 from support.corpora import copy_archive
 from support.forks import run
@@ -109,6 +110,14 @@ def test_two_modes_are_compared_in_both_orders(tmp_path: Path) -> None:
     assert (found.questions, found.unreadable, found.failed) == (2, 4, 0)
     assert found.wins == (0.5, 0.5, 0.0, 0.5)  # A judge that prefers a position favours no mode.
     assert (failed.questions, failed.unreadable, failed.failed) == (0, 0, 1)
+
+
+def test_a_missing_file_is_not_created(tmp_path: Path) -> None:
+    (tmp_path / "queries.jsonl").write_text(json.dumps({"question": COMET.question, "answers": COMET.answers}))
+    model = "openai:http://localhost:9/v1#m"
+    with pytest.raises(MonographError, match="none.mono"):
+        judge.main([str(tmp_path / "none.mono"), str(tmp_path), "--model", model, "--judge", model])
+    assert not (tmp_path / "none.mono").exists()
 
 
 @pytest.mark.long

@@ -45,7 +45,7 @@ class SCRCompressor(OverFile, BaseDocumentCompressor, extra="forbid"):
     """Whether documents with the best sentence or window come first.
 
     By default, documents stay in the order of the search,
-    [because no measured set gains from the new order](../../benchmarks/reduce.md#order-of-the-documents).
+    [because sentences hardly improve it and windows worsen it](../../benchmarks/reduce.md#order-of-the-documents).
     """
     embedding: Embeddings | None = None
     """Model that computes the vectors of windows. None: the file's embedder."""

@@ -59,7 +59,7 @@ class SCRPostprocessor(ClosesFile, BaseNodePostprocessor):
         Sizes of the windows: see :class:`monograph.Windows`. The defaults are the paper's.
     reorder:
         Whether nodes with the best sentence or window come first. By default, nodes stay in the order of the search,
-        [because no measured set gains from the new order](../../benchmarks/reduce.md#order-of-the-documents).
+        [because sentences hardly improve it and windows worsen it](../../benchmarks/reduce.md#order-of-the-documents).
     embed_model:
         Model that computes the vectors of windows. None: the file's embedder.
     key:
