@@ -239,7 +239,7 @@ REPORTS = [
     report("c", "Harbour of Brindle, part two", "Brindle"),
     Document("Ines Okafor found the comet on the eleventh of April in 1963.", id="comet", title="Logbook"),
 ]
-GOLDEN = "9997debc"
+GOLDEN = "e20baa0f"
 QUESTIONS = [
     "Who found the comet?",
     "What is this about?",

@@ -31,11 +31,11 @@ from monograph.values import (
 from monograph.values.answer import TokenCounter
 from monograph.values.arguments import BUDGET
 
-FAR = 4.0
+FAR = 5.0
 """Largest difference between the value of the best sentence and the value of a kept sentence.
 
-A sentence of lower value is dropped even if the budget has room. On the dev questions this removes a tenth of the
-tokens, and no answer. If :class:`Packing`'s ``cut`` is 0, no sentence is dropped for its value.
+A sentence of lower value is dropped even if the budget has room. On 400 dev questions and a budget of 1,000 tokens,
+this removes 8 % of the tokens and one answer. If :class:`Packing`'s ``cut`` is 0, no sentence is dropped for its value.
 """
 
 REPEATED = 24
