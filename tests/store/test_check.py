@@ -276,6 +276,21 @@ def graph_rows(monograph: Monograph) -> list[list[tuple[object, ...]]]:
         return [connection.execute(query).fetchall() for query in queries]
 
 
+def test_word_in_a_column_that_does_not_exist_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "x.mono"
+    with Monograph.open(path, HashEmbedder(16)) as monograph:
+        monograph.add([Document("Salt came from Bergen.", id="d")])
+    with closing(connected(path)) as connection:
+        ((row, page),) = connection.execute("SELECT id, block FROM words_data WHERE id > 10").fetchall()
+        # A list of positions of 3 bytes: the mark of a column, the column's number 1, and one position.
+        damaged = page.replace(b"\x06\x01\x01", b"\x06\x01\x1b", 1)
+        assert damaged != page
+        connection.execute("UPDATE words_data SET block = ? WHERE id = ?", (damaged, row))
+    with Monograph.open(path, HashEmbedder(16)) as monograph:
+        assert "words" in {finding.table for finding in monograph.check()}
+        assert monograph.check(repair=True) == []
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("table", ["words", "trigrams"])
 def test_every_byte_of_an_fts_structure_record_is_checked(tmp_path: Path, table: str) -> None:

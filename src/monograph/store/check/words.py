@@ -29,7 +29,8 @@ TABLES = ("words", "trigrams")
 CHUNKS_AT_ONCE = 2_048
 """Number of chunks in one part. The chunks of a part are indexed together."""
 _PRIME = (1 << 61) - 1
-_POSITION = "(doc * 1000003 + COALESCE(offset, 0) * 2 + (COALESCE(col, '') = 'title')) & 1073741823"
+_COLUMN = "CASE col WHEN 'title' THEN 0 WHEN 'text' THEN 1 ELSE 2 END"  # A damaged position may be in no column.
+_POSITION = f"(doc * 1000003 + COALESCE(offset, 0) * 3 + {_COLUMN}) & 1073741823"
 """SQL of a number below 2^30 for a position of a term in a chunk. SQLite can hold the sum of 2^33 such numbers."""
 
 Sums: TypeAlias = Counter[str]
