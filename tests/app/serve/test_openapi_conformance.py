@@ -63,6 +63,8 @@ def site(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Iterator[tup
                 "mark": [["0-5"], ["3-9", "4-12"]],
                 "page": [1],
                 "/search file": [["notes"], []],
+                "/search how": ["auto", "dense", "graph", "hybrid", "tree:detail=0.5"],  # They all allow ranked_recall.
+                "stop": [""],
                 "file": ["notes"],
                 "sources": [[], [str(folder / "notes")]],
                 "ids": [["spare"]],

@@ -172,7 +172,7 @@ Stop: TypeAlias = Annotated[
     str, Query(description="When to stop reading the vector index, as on the command line: `budget:loads=20`.")
 ]
 RankedRecall: TypeAlias = Annotated[
-    float | None, Query(description="Stop reading the vector index at this ranked recall, above 0 to 1.")
+    float | None, Query(gt=0, le=1, description="Stop reading the vector index at this ranked recall.")
 ]
 Where: TypeAlias = Annotated[
     tuple[str, ...], Query(description="Filters that hits must match, as on the command line: `year >= 2020`, or JSON.")
