@@ -50,7 +50,7 @@ def chunk_texts(count: int) -> list[str]:
     found: dict[str, None] = {}
     for name in LONG:
         for row in lines(name):
-            found.update(dict.fromkeys(chunk.text for chunk in cut(Document(row["text"], id="x"), Settings(), None)))
+            found.update(dict.fromkeys(chunk.text for chunk in cut(Document(row["text"], id="x"), Settings())))
     for name in SHORT:
         found.update(dict.fromkeys(row["text"] for row in lines(name)) if len(found) < count else {})
     texts = [text for text in found if text.strip()]
