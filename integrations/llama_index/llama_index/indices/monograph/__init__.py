@@ -232,8 +232,10 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
         ``ranked_recall`` and ``callback_manager``. Arguments of query and chat engines, which LlamaIndex also passes,
         are ignored. Raises InputError if an argument belongs neither to the retriever nor to an engine.
         """
-        own = {"similarity_top_k", "detail", "budget", "filters", "reranker", "as_of", "callback_manager"}
-        own |= {"stop", "ranked_recall"}
+        own = {
+            "similarity_top_k", "detail", "budget", "filters", "reranker", "as_of", "stop", "ranked_recall",
+            "callback_manager",
+        }  # fmt: skip
         refuse_unknown("EraRAGIndex.as_retriever", kwargs.keys() - _engine_arguments(), own)
         return TreeRetriever(self.monograph, **{name: value for name, value in kwargs.items() if name in own})
 

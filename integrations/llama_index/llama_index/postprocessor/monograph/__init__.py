@@ -95,15 +95,9 @@ class SCRPostprocessor(ClosesFile, BaseNodePostprocessor):
         key: str | None = None,
     ) -> None:
         windows_of(mode, cut, window, overlap, context, embed_model)
-        fields = {
-            "cut": cut,
-            "mode": mode,
-            "window": window,
-            "overlap": overlap,
-            "context": context,
-            "reorder": reorder,
-        }
-        super().__init__(**fields)  # type: ignore[arg-type]
+        super().__init__(  # type: ignore[call-arg]
+            cut=cut, mode=mode, window=window, overlap=overlap, context=context, reorder=reorder
+        )
         self._file = FileHandle(monograph, key=key)
         self._embedder = None if embed_model is None else as_embedder(embed_model)
 
