@@ -23,6 +23,9 @@ from monograph.store.file.schema import BLOCK_BITS
 from monograph.store.vectors.clusters import code_place
 from monograph.store.words.pages import FilePages, descriptor_of, is_of
 
+if sys.platform != "win32":
+    import resource
+
 if TYPE_CHECKING:
     from monograph.store.file.database import Connection
     from monograph.store.words.pages import Key, Range, Run
@@ -44,11 +47,7 @@ It begins again when the process waits for a page (a major page fault): the syst
 
 def _major_faults() -> int:
     """Return how often this process has waited for a page of a file so far; always 0 on Windows."""
-    if sys.platform == "win32":
-        return 0
-    import resource
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_majflt
+    return 0 if sys.platform == "win32" else resource.getrusage(resource.RUSAGE_SELF).ru_majflt
 
 
 class Prefetcher:
