@@ -161,6 +161,9 @@ def test_http_searches_stop_at_the_given_condition(tmp_path: Path) -> None:
         assert loads(stop="budget:loads=1") == 1
         assert loads(stop="never") == loads(ranked_recall="0.9") > 1
         assert client.get("/search", q="comet", stop="sometimes").status == 400
+        for wrong, hint in (("0", "give more than 0.0"), ("2", "give 1.0 or less")):
+            reply = client.get("/search", q="comet", ranked_recall=wrong)
+            assert (reply.status, reply.json["hint"]) == (400, hint)
 
 
 def test_answers_are_streamed(path: Path) -> None:

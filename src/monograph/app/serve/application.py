@@ -71,10 +71,12 @@ _HINTS = {
     "string": "give a text",
     "list": "give a list",
     "tuple": "give a list",
-    "greater": "give {ge} or more",
-    "less": "give {le} or less",
+    "greater_than_equal": "give {ge} or more",
+    "less_than_equal": "give {le} or less",
+    "greater_than": "give more than {gt}",
+    "less_than": "give less than {lt}",
 }
-"""Hint for each error of pydantic, by the first word of its type."""
+"""Hint for each error of pydantic, by its type or the first word of its type."""
 
 
 class _Files(StaticFiles):
@@ -271,5 +273,6 @@ def _parameter_error(first: dict[str, Any]) -> InputError:
         return InputError(f"{name} is not given", f"give {name}")
     if kind == "extra_forbidden":
         return InputError(f"unknown parameter {shown(name)}", "leave it out")
-    hint = _HINTS.get(kind.partition("_")[0], first["msg"].replace("Input should be", "give").replace("'", ""))
+    other = first["msg"].replace("Input should be", "give").replace("'", "")
+    hint = _HINTS.get(kind) or _HINTS.get(kind.partition("_")[0], other)
     return InputError(f"{name} is {shown(first['input'])}", hint.format(**first.get("ctx", {})))
