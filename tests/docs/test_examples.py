@@ -158,9 +158,9 @@ def test_agent_example_remembers_a_new_note(ran: Callable[[str], list[str]]) -> 
 def test_chats_example_prints_sources(ran: Callable[[str], list[str]]) -> None:
     said = ran("07_chats.py")
     assert said[0].startswith("» ")
-    assert said[said.index("") + 1] == "[1] 20310607_1900"
+    assert said[said.index("") + 1].startswith("[1] 2031-06-07, MiraHolm, AnaPrado, JonasVeit: Launch is moved")
     assert any("because the crane is under repair" in line for line in said)
-    assert any(re.fullmatch(r"\[1\] 20310607_1900, characters 0 to \d+", line) for line in said)
+    assert any(re.fullmatch(r"\[1\] 2031-06-07, .+, characters 0 to \d+", line) for line in said)
 
 
 @pytest.mark.long
@@ -174,7 +174,7 @@ def test_chats_example_answers_with_a_model(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     answer, source = done.stdout.splitlines()
     assert answer.endswith("because the crane is under repair. [1]")
-    assert source.startswith("[1] 20310607_1900, characters 0 to ")
+    assert re.match(r"\[1\] 2031-06-07, .+, characters 0 to ", source)
     assert server.calls == 1
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from monograph.errors import InvalidDocument
 from monograph.read.detect import HEAD_BYTES, zero_width
 from monograph.read.source import Address, Items, SourceFile
+from monograph.read.title import title_of
 from monograph.regex import regex
 from monograph.values import Document, Problem, Section, content_id
 
@@ -36,7 +37,7 @@ _HEADING = regex(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 
 
 def read_text(opened: SourceFile) -> Items:
-    """Yield a plain text as one document. Its title is the name of the file, without the suffix."""
+    """Yield a plain text as one document, with the title of :func:`monograph.read.title.title_of`."""
     text = yield from decoded(opened)
     if text:
         yield _text_document(text, opened.address, [])
@@ -101,7 +102,7 @@ def decoded(opened: SourceFile) -> Generator[Problem, None, str]:
 
 
 def _text_document(text: str, address: Address, outline: list[Heading]) -> Document:
-    title = first_title(outline) or address.stem
+    title = first_title(outline) or title_of(text, address.stem)[:TITLE_CHARACTERS]
     return Document(
         text, content_id("file", address.uri), title, address.uri, {"path": address.path}, sections_of(outline)
     )
