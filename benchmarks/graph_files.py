@@ -84,7 +84,7 @@ def opened(name: str, titled: bool = True, spec: str = "static") -> Iterator[Mon
         with Monograph.open(fresh(path), embedder=load_embedder(spec)) as monograph:
             monograph.add(documents if titled else [replace(one, title="") for one in documents])
         made.add(path)
-    with Monograph.open(path, read_only=True) as monograph:
+    with Monograph.open(path, read_only=True, embedder=load_embedder(spec)) as monograph:
         yield monograph
 
 
