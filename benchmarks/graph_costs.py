@@ -29,7 +29,7 @@ ASKED = (10_000, 100_000)
 ASKED_A_SET = 100
 EDITED = 10_000
 EDITS = 100
-TABLES = ("chunk_graphs", "mentions", "subjects", "aliases", "extractions", "names", "apart", "unresolved")
+TABLES = ("chunk_graphs", "mentions", "subjects", "aliases", "extractions", "names", "cannot_link", "unresolved")
 
 
 class Nothing:
