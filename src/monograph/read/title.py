@@ -1,4 +1,4 @@
-"""Titles of plain texts, which have no headings."""
+"""Titles of texts without headings."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from monograph.regex import regex
 
 _FIRST_WORDS = 8
 _MOST_SPEAKERS = 3
-_MOST_LINES = 200
+_BEGINNING = 20_000
+"""Number of characters of a text that are examined."""
+
 _SPOKEN = regex(r"(?P<speaker>[^\W\d_][\w .'’-]{0,38}): +(?P<words>.*)")
 
 
 def title_of(text: str, stem: str) -> str:
-    """Return the title of a plain text: ``stem``, the name of its file without the suffix, if it has a letter.
+    """Return the title of a text: ``stem``, the name of its file without the suffix, if it has a letter.
 
     A name without letters says nothing. The title is then made of the day in the name, up to three speakers if the text
     is a chat (a line for each message: ``Ida Grubb: …``), and the first words:
@@ -35,8 +37,8 @@ def title_of(text: str, stem: str) -> str:
 
 
 def _lines_of_words(text: str) -> Iterator[str]:
-    """Yield the first lines that have letters. A time is no words: ``Time: 20310302_18:10`` is left out."""
-    for line in text.split("\n", _MOST_LINES)[:_MOST_LINES]:
+    """Yield the lines at the beginning that have words: not ``Time: 20310302_18:10``."""
+    for line in text[:_BEGINNING].split("\n"):
         stripped = line.strip()
         if any(map(str.isalpha, stripped.rpartition(": ")[2])):
             yield stripped
